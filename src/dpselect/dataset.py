@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
-from dpselect._ground.parameters import Progress, names_checked, whole
+from dpselect._ground.keys import Key, composite_columns, key_columns, key_to_text, parse_key, refuse_shared
+from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dpselect.texts.text import Text, Words
 
 
-@names_checked
+@check_keywords
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
@@ -91,17 +91,19 @@ class Dataset(Verbs):
         self._source, self._table, self._csv = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
-        self.whose: Key = key_of("user", user)
+        self.whose: Key = parse_key("user", user)
         self._item: Key | Text | Split = ()  # where nobody names any
         if item is not None:
-            self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
+            self._item = item if _is_split(item) or _is_text(item) else parse_key("item", item)
         refuse_shared(self.whose, self.column)
         super().__init__(where)
         self._time = None if time is None else _time(time)
         self._meant: Periods | None = None
         self._types, self._given_types = _types(types), types
         most = max_items_per_user
-        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
+        self.max_items_per_user: int | None = (
+            None if most is None else whole_number("max_items_per_user", most, minimum=1)
+        )
         self.paying: Budget | None = _budget(budget)
 
     def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
@@ -129,7 +131,7 @@ class Dataset(Verbs):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """The columns of items, where they have several."""
-        return columns_of(self.column)
+        return composite_columns(self.column)
 
     @property
     def split(self) -> str | None:
@@ -173,7 +175,7 @@ class Dataset(Verbs):
         given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
         found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
         if self._meant is not None:
-            runs = self._meant.asked.text.split(", ")
+            runs = self._meant.current.text.split(", ")
             found += f".during({runs[0] if len(runs) == 1 else runs!r})"
         return found + self._less
 
@@ -197,10 +199,10 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         parts = self.split is not None or self.words is not None
-        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
-        items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
+        wanted = Wanted(key_columns(self.whose), key_columns(self.column), others, time.get("time"), parts, self._types)
+        items = {"item": key_columns(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
-            "user": names(self.whose),
+            "user": key_columns(self.whose),
             **items,
             "split": self.split,
             "where": condition,
@@ -262,7 +264,7 @@ class Dataset(Verbs):
         self.check_items()
         self._refuse_prepared()
         most = max_rows_per_user
-        most = None if most is None else whole("max_rows_per_user", most, least=1)
+        most = None if most is None else whole_number("max_rows_per_user", most, minimum=1)
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
@@ -330,7 +332,7 @@ class Dataset(Verbs):
 
     def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer as it was planned for these rows, paid if there is a budget."""
-        parameters.called("progress", progress)
+        parameters.check_callable("progress", progress)
         parameters.flag("fresh", fresh)
         return self._counted(plan)._asked(plan, fresh=fresh, progress=progress)
 
@@ -426,16 +428,16 @@ class Dataset(Verbs):
         else:
             data["item"] = self.column
         if self._periods is not None:
-            data |= self._periods.said
+            data |= self._periods.question_fields
             if self._periods.compared:
-                asked = {**asked, "compared_with": self._periods.base.text}
+                asked = {**asked, "compared_with": self._periods.baseline.text}
         found = ((pinned and engine.fixed) or snapshot is not None) and not changed
-        return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
+        return question(verb, asked, data, found, user=key_to_text(self.whose), periods=self._periods)
 
     def _groups(self, plan: Plan) -> tuple[str, ...]:
         """The columns of groups that a question asks for; none is a column of users or items."""
         for name in plan.by:
-            if name in (*names(self.whose), *names(self.column)):
+            if name in (*key_columns(self.whose), *key_columns(self.column)):
                 hint = "with several item columns, each is one part of the item"
                 raise ParameterError("by", "be columns other than user and item", came(name), hint)
         return plan.by

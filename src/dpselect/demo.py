@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.parameters import whole
+from dpselect._ground.parameters import whole_number
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -78,8 +78,8 @@ def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArr
     Every user has a list of artists of their own and returns to the first ones of it most often, so the
     same (user, artist) occurs many times; each list is drawn from the popularity in the user's country.
     """
-    users = whole("users", users, least=1)
-    seed = whole("seed", seed, least=0)
+    users = whole_number("users", users, minimum=1)
+    seed = whole_number("seed", seed, minimum=0)
     everyone = np.arange(users, dtype=np.int64)
     country = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[
         below(100, hashed(seed, "country", everyone))

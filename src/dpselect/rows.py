@@ -25,9 +25,9 @@ UTC = "UTC"
 
 
 def _zone(_name: str, value: object) -> str:
-    from dpselect._ground.periods import zone_of
+    from dpselect._ground.periods import parse_timezone
 
-    return zone_of(value)
+    return parse_timezone(value)
 
 
 @frozen
@@ -50,9 +50,9 @@ class Time(Value):
 
     def periods(self, names: Sequence[str]) -> Periods:
         """The periods of these names."""
-        from dpselect._ground.periods import periods_of
+        from dpselect._ground.periods import parse_periods
 
-        return periods_of(self.column, self.period, names, self.timezone)
+        return parse_periods(self.column, self.period, names, self.timezone)
 
 
 def _separator(name: str, value: object) -> str:

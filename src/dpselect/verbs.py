@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 
-@names_checked
+@check_keywords
 class Verbs(ABC):
     """The questions that data can answer, wherever they are.
 

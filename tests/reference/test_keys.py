@@ -18,7 +18,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
-from dpselect._ground.keys import key_from, text_of
+from dpselect._ground.keys import key_from_text, key_to_text
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
 from dpselect.flat import dataset_of
@@ -95,12 +95,12 @@ def test_a_quantile_and_a_text_have_one_column() -> None:
 
 def test_one_text_of_a_key_is_that_of_no_other() -> None:
     keys = ["user", ("user", "day"), ("user,day", "x"), ("user", "day,x"), '["user", "day"]', '["user"]', '["', "[", ""]
-    texts = [text_of(key) for key in keys]
+    texts = [key_to_text(key) for key in keys]
     assert len(set(texts)) == len(keys)
-    assert [key_from(text) for text in texts[:-1]] == keys[:-1]
-    assert text_of("user") == "user"  # as ledgers have it
+    assert [key_from_text(text) for text in texts[:-1]] == keys[:-1]
+    assert key_to_text("user") == "user"  # as ledgers have it
     for broken in ('["', '["a"', '["a", 1]', '["a", "a"]', '[["a"]]'):
-        assert key_from(broken) == broken
+        assert key_from_text(broken) == broken
 
 
 # ---- releases ---------------------------------------------------------------------------------------------

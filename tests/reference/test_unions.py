@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect._ground.methods import WeightRule, methods, named
+from dpselect._ground.methods import WeightRule, method_row, methods
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
@@ -258,7 +258,7 @@ def test_no_level_takes_more_than_its_part(method):
     words = Words(Tokenizer(), 1, 3)
     terms = plan_of("union", epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
     made = terms.mechanisms(terms.most)
-    if named("union", method).weights is WeightRule.ROUNDS:
+    if method_row("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
         assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union(most)}
     else:

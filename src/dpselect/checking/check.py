@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.checking.finding import Finding, Verdict, worst
 from dpselect.checking.planned import promised
 from dpselect.checking.reading import read
@@ -67,7 +67,7 @@ class Check:
         return found | {"not_checked": NOT_CHECKED}
 
 
-@names_checked
+@check_keywords
 def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
     """Check whether a release is what the plan of its question says, and whether a ledger paid for it.
 

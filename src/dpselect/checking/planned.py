@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.domain import most_items
+from dpselect._ground.domain import max_domain_size
 from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.queries.outline import planned_like
@@ -126,7 +126,7 @@ def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
     groups = release.groups
     if (() if groups is None else groups.columns) != (plan.by if plan.items is None else ()):
         yield fails("it is not by the groups that were asked for")
-    most, many = _most(plan), None if plan.groups is None else most_items(plan.groups)
+    most, many = _most(plan), None if plan.groups is None else max_domain_size(plan.groups)
     if groups is not None and many is not None and len(groups.shown) > many:
         yield fails(f"there are more groups than the {many:,} that were listed")
     if plan.verb != "top_k" and groups is None and not release.complete:
@@ -153,5 +153,5 @@ def _most(plan: Plan) -> int | None:
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
     if plan.verb in ("histogram", "users"):
-        return most_items(plan.known_domain())
+        return max_domain_size(plan.known_domain())
     return len(plan.question.q) if plan.verb == "quantile" else None

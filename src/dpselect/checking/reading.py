@@ -24,7 +24,7 @@ def read(where: Release | str | os.PathLike[str]) -> tuple[Release, dict[str, Js
 
     try:
         text = where.to_json() if isinstance(where, Release) else _text(where)
-        found = json_text.read(text)
+        found = json_text.parse_json(text)
     except (ParameterError, DataError):
         raise
     except ValueError:

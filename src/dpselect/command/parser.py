@@ -239,11 +239,11 @@ def near_only(word: str, known: Sequence[str]) -> str | None:
 
 def _elsewhere(word: str, known: Sequence[str]) -> Sequence[str]:
     """What strangers and other tools call so."""
-    from dpselect._ground.keywords import also_called, choices_meant
+    from dpselect._ground.keywords import choices_with_alias, parameters_with_alias
 
     if not word.startswith("--"):
-        return choices_meant(word, known)
-    options = {f"--{one.replace('_', '-')}" for one in also_called(word.removeprefix("--").replace("-", "_"))}
+        return choices_with_alias(word, known)
+    options = {f"--{one.replace('_', '-')}" for one in parameters_with_alias(word.removeprefix("--").replace("-", "_"))}
     return [one for one in known if one in options]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Domain, most_items
-from dpselect._ground.methods import named, names
+from dpselect._ground.domain import Domain, max_domain_size
+from dpselect._ground.methods import method_row, names
 from dpselect._ground.parameters import Number, Progress
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
@@ -50,12 +50,16 @@ def forecast(
     progress: Progress | None = None,
 ) -> Forecast:
     """`Question.forecast`, with draws that a test may give."""
-    parameters.called("progress", progress)
+    parameters.check_callable("progress", progress)
     asked = _known(question)
     near = _accuracy(asked.verb, epsilon, within=within, threshold=threshold)
     epsilons: Epsilons = _epsilons(EPSILONS if epsilon is None else epsilon) if near is None else [None]
     share = parameters.delta_or_default(delta, needed=getattr(asked, "domain", None) is None)
-    most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
+    most = (
+        None
+        if max_items_per_user is None
+        else parameters.whole_number("max_items_per_user", max_items_per_user, minimum=1)
+    )
     trial = Trial(asked, methods, epsilons, secure(), progress or (lambda _: None))
     if asked.verb == "union":
         crowd = _crowd(like, None, most)
@@ -66,7 +70,7 @@ def forecast(
     else:
         k_bar = None if asked.method is None else asked.method.k_bar
         bounds = {"delta": share, "max_items_per_user": most, "k_bar": k_bar}
-        of_top = {"k": parameters.listed("k", asked.k), "counts": asked.counts, **bounds}
+        of_top = {"k": parameters.listed_size("k", asked.k), "counts": asked.counts, **bounds}
         if asked.by is None:
             crowd = _crowd(like, asked.domain, most)
             found = _top(TopKForecast(known=asked.domain is not None, within=near, **of_top), crowd, trial)
@@ -100,7 +104,7 @@ class Trial:
         if self.methods is not None:
             return _methods(self.methods, known, hint)
         name, verb = self.question.method.name, self.question.verb
-        found = [one for one in known if name in (one, None if named(verb, one).ordered else SET)]
+        found = [one for one in known if name in (one, None if method_row(verb, one).ordered else SET)]
         if not found:
             raise ParameterError("method", f"be among {', '.join(known)} here", came(name), hint)
         return found
@@ -213,13 +217,13 @@ def _accuracy(verb: str, epsilon: object, **given: object) -> int | None:
         return None
     if epsilon is not None:
         raise ParameterError(name, "be left out if epsilon is given", came(given[name]))
-    return parameters.whole(name, given[name], least=1)
+    return parameters.whole_number(name, given[name], minimum=1)
 
 
-@parameters.unquoted("epsilon", "be a positive number or several")
+@parameters.hide_elements("epsilon", "be a positive number or several")
 def _epsilons(epsilon: Any) -> list[Fraction]:
     """One or several, ascending, each once."""
-    given = parameters.several("epsilon", epsilon, "be a positive number or several")
+    given = parameters.as_list("epsilon", epsilon, "be a positive number or several")
     if not given:
         raise ParameterError("epsilon", "be a positive number or several", "none")
     found = sorted({parameters.positive("epsilon", one) for one in given})
@@ -229,9 +233,9 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
     return found
 
 
-@parameters.unquoted("methods", "be names of methods")
+@parameters.hide_elements("methods", "be names of methods")
 def _methods(methods: Any, known: Sequence[str], hint: str | None) -> list[str]:
-    given: list[Any] = parameters.several("methods", methods, "be names of methods")
+    given: list[Any] = parameters.as_list("methods", methods, "be names of methods")
     if not given:
         raise ParameterError("methods", "name at least one method", came(methods))
     for name in given:
@@ -259,7 +263,7 @@ def _crowd(like: object, domain: Domain | None, most: int | None) -> Crowd:
 
 def _size(domain: Domain) -> int:
     """How many items a domain has."""
-    size = most_items(domain)
+    size = max_domain_size(domain)
     if size is None or size > MOST_ITEMS:
         must = f"be a list, a range or a number, of {MOST_ITEMS:,} items at most"
         raise ParameterError("domain", must, "a Column" if size is None else f"{size:,}")
@@ -298,12 +302,12 @@ def _released(like: object) -> Floats:
     return _counts([item.count for item in like])
 
 
-@parameters.unquoted("like", LIKE)
+@parameters.hide_elements("like", LIKE)
 def _counts(like: Any) -> Floats:
     """The largest first; noise may have taken some below 0, which says none."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
         raise ParameterError("like", LIKE, came(like))
-    whole = [parameters.whole("like", one, least=-(2**53)) for one in parameters.several("like", like, LIKE)]
+    whole = [parameters.whole_number("like", one, minimum=-(2**53)) for one in parameters.as_list("like", like, LIKE)]
     if not any(one > 0 for one in whole):
         raise ParameterError("like", LIKE, "none above 0")
     if max(whole) > 2**53:

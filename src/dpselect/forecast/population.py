@@ -27,11 +27,13 @@ def _skew(name: str, value: Any) -> Fraction:
     return found
 
 
-@parameters.unquoted("groups", OF_GROUPS)
+@parameters.hide_elements("groups", OF_GROUPS)
 def _sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
         raise ParameterError("groups", OF_GROUPS, came(value))
-    sizes = [parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, OF_GROUPS)]
+    sizes = [
+        parameters.whole_number("groups", one, minimum=1) for one in parameters.as_list("groups", value, OF_GROUPS)
+    ]
     if not 1 <= len(sizes) <= MOST_GROUPS:
         raise ParameterError("groups", f"{OF_GROUPS}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
     return tuple(sizes)

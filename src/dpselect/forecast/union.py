@@ -53,13 +53,13 @@ class UnionForecast:
     def bound(self, method: str) -> dict[str, Any]:
         """The bound on the items of a user, for a method that takes one."""
         most = self.max_items_per_user
-        needless = most is None or methods.named("union", method).bound is NeedsBound.NONE
+        needless = most is None or methods.method_row("union", method).bound is NeedsBound.NONE
         return {} if needless else {"max_items_per_user": most}
 
     def make(self, method: str, epsilon: Fraction) -> Any:
         """The mechanism, as a caller would make it."""
         if not self.counts:
-            return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
+            return methods.method_row("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
         return self.counted(method, epsilon).mechanisms[0]
 
     def counted(self, method: str, epsilon: Fraction) -> BoundedUnion:
@@ -78,7 +78,7 @@ class UnionForecast:
 
     def _plan(self, method: str, payment: Payment) -> UnionPlan:
         facts = {"max_items_per_user": self.max_items_per_user} if self.counts else self.bound(method)
-        facts = {} if methods.named("union", method).bound is NeedsBound.NONE else facts
+        facts = {} if methods.method_row("union", method).bound is NeedsBound.NONE else facts
         return UnionPlan(question=Union(method=method, counts=self.counts), payment=payment, facts=Facts(**facts))
 
 
@@ -97,7 +97,7 @@ def quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
 
 def needs_bound(method: str) -> bool:
     """Must max_items_per_user be given?"""
-    return methods.named("union", method).bound is NeedsBound.REQUIRED
+    return methods.method_row("union", method).bound is NeedsBound.REQUIRED
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
-from dpselect._ground.domain import most_items
-from dpselect._ground.parameters import shown
+from dpselect._ground.domain import max_domain_size
+from dpselect._ground.parameters import float_rounded_up
 from dpselect.errors import ParameterError
 from dpselect.forecast import Population
 from dpselect.forecast.forecast import Forecast
@@ -43,8 +43,8 @@ def price(asked: AskedQuestion, standings: Collection[Standing], accuracy: Accur
     more = min(one.left_for(plan.price_at(one.order)) for one in standings)
     sentence = "costs nothing: its answer is stored" if free else describe_cost(left, after, fits=fits)
     return {
-        "epsilon": shown(plan.ceiling.epsilon),
-        "delta": shown(plan.ceiling.delta),
+        "epsilon": float_rounded_up(plan.ceiling.epsilon),
+        "delta": float_rounded_up(plan.ceiling.delta),
         "share": cost_between(left, after),
         "left": rounded_part(left),
         "left_after": rounded_part(left if free else after),
@@ -84,7 +84,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
         row = by_epsilon.get(one.ceiling.epsilon)
         rows.append(
             {
-                "epsilon": shown(one.ceiling.epsilon),
+                "epsilon": float_rounded_up(one.ceiling.epsilon),
                 "share": cost_between(left, min(_left_after(one, standing) for standing in standings)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
@@ -143,7 +143,7 @@ def _planned(asked: AskedQuestion, plans: list[Plan]) -> Forecast | None:
         return None
     question: Question
     if isinstance(plan, TopKPlan):
-        items = None if plan.domain is None else most_items(plan.domain)  # their names are not kept
+        items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
         method = Method(plan.method, k_bar=plan.how.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
     elif isinstance(plan, UnionTerms) and plan.most is not None:

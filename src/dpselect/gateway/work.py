@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from dpselect._ground.domain import Listed, Span
-from dpselect._ground.keys import names
+from dpselect._ground.keys import key_columns
 from dpselect.engines import row_filter
 from dpselect.engines.filters.cost import BYTES, RowCost
 from dpselect.engines.postgres.address import is_postgres
@@ -98,7 +98,7 @@ def _passes(plan: Plan, item: Key) -> int:
     more = sum(map(bool, asked + options))
     sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
     counted = item if plan.items is None else plan.items
-    columns = max(len(names(counted)) - 1, 0)
+    columns = max(len(key_columns(counted)) - 1, 0)
     return 1 + more + columns + (3 if sets else 0)
 
 

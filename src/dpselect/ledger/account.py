@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect._ground.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.keys import Key, composite_columns, format_key, key_from_text, key_to_text, parse_key, unit_of_key
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
@@ -67,7 +67,7 @@ def _is_unseen(character: str) -> bool:
     return character != " " and (unicodedata.category(character) in _UNSEEN or character in _BLANK)
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True)
 class Account:
     """The budget of one analyst for one data set.
@@ -152,7 +152,7 @@ class OneUnit:
     def check_stated(self, unit: object) -> None:
         """ParameterError for a stated price of another unit."""
         with self._lock:
-            check_unit(unit, f"one {unit_of(self._columns or '')}")
+            check_unit(unit, f"one {unit_of_key(self._columns or '')}")
             self._known = True
 
     def check(self, user: str | None) -> None:
@@ -163,7 +163,7 @@ class OneUnit:
                 self._known, self._columns = True, columns
             if columns == self._columns:
                 return
-            was = "one column" if self._columns is None else said(self._columns)
+            was = "one column" if self._columns is None else format_key(self._columns)
         raise ParameterError("user", f"be {was}, as in the first question to this budget", shown(user), HINT)
 
 
@@ -176,23 +176,23 @@ def check_unit(unit: object, of: str) -> None:
 
 def several(user: str | None) -> tuple[str, ...] | None:
     """The columns of users, where they are several."""
-    return None if user is None else columns_of(key_from(user))
+    return None if user is None else composite_columns(key_from_text(user))
 
 
 def shown(user: str | None) -> str:
     """The columns of users in a message."""
-    return "nothing" if user is None else said(key_from(user))
+    return "nothing" if user is None else format_key(key_from_text(user))
 
 
 def text_given(user: object) -> str | None:
     """The text of the column or columns of users that an owner names."""
-    return None if user is None else text_of(key_of("user", user))
+    return None if user is None else key_to_text(parse_key("user", user))
 
 
 def usual_unit(user: str | None, period: str | None) -> str:
     """Whom a promise is about that says nothing else."""
-    key: Key = "" if user is None else key_from(user)
-    unit = f"one {unit_of(key)}"
+    key: Key = "" if user is None else key_from_text(user)
+    unit = f"one {unit_of_key(key)}"
     if not is_clean(unit):
         unit = f"one combination of {len(key)} columns"
     return unit if period is None else f"{unit} in one {period}"

@@ -13,11 +13,11 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
-from dpselect._ground.parameters import Number, names_checked, rounded_down, rounded_up
-from dpselect._ground.periods import Periods, periods_of
+from dpselect._ground.parameters import Number, check_keywords, rounded_down, rounded_up
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect._ground.privacy import ApproxDP, Neighbors
-from dpselect._ground.privacy import neighbors as relation
-from dpselect._ground.processes import here, refuse_copy
+from dpselect._ground.privacy import parse_neighbors as relation
+from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
@@ -41,7 +41,7 @@ During = str | Sequence[str] | None
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
-@names_checked
+@check_keywords
 class Budget:
     """A privacy budget: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
@@ -85,7 +85,7 @@ class Budget:
         self._unit = OneUnit()
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
-        self._home = here()
+        self._home = process_identity()
         self._payer = object()  # by which it knows the releases that it paid
 
     @staticmethod
@@ -244,7 +244,7 @@ class Budget:
 
     def _check_process(self) -> None:
         """Before the lock, which a fork may have copied locked."""
-        if self._home != here():
+        if self._home != process_identity():
             raise BudgetError("the budget belongs to another process", "make one in this process")
 
     def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
@@ -466,7 +466,7 @@ def _during(data: DataAccount, during: During) -> Periods | None:
     """The periods that are named, in the words of the account."""
     if during is not None and data.period is None:
         raise ParameterError("during", NO_PERIODS, came(during))
-    return None if during is None else periods_of(data.time, data.period, during, data.timezone)
+    return None if during is None else parse_periods(data.time, data.period, during, data.timezone)
 
 
 def budget_of(given: object) -> Budget | None:

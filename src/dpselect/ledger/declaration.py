@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect._ground.parameters import Number, one_of, part
-from dpselect._ground.periods import SORTS, UTC, zone_of
+from dpselect._ground.periods import PERIOD_KINDS, UTC, parse_timezone
 from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name, text_given, usual_unit
@@ -34,9 +34,9 @@ class Given:
     ) -> Given:
         """Checked, each by itself and together."""
         if period is not None:
-            period = one_of("period", period, SORTS)
+            period = one_of("period", period, PERIOD_KINDS)
         if timezone is not None:
-            timezone = zone_of(timezone)
+            timezone = parse_timezone(timezone)
         kept = None if keep is None else part("keep", keep, SHARE)
         if kept is not None and not 0 <= kept < 1:
             raise ParameterError("keep", SHARE, came(keep))

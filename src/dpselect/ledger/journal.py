@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
@@ -110,7 +110,7 @@ class Journal:
             known = [one.dataset for one in self.all_data()]
             raise LedgerError(
                 f"there is no promise for the data {dataset!r}",
-                near(dataset, known) if known else "the owner makes an account for them with `dpselect ledger data`",
+                suggest(dataset, known) if known else "the owner makes an account for them with `dpselect ledger data`",
             )
         return data
 
@@ -155,7 +155,7 @@ class Journal:
     def _hint(self, account: Account) -> str | None:
         """Who may be meant by an account that is not there."""
         known = sorted(one.analyst for one, _ in self.quotas() if one.dataset == account.dataset)
-        return near(account.analyst, known) if known else "no analyst has: grant one with `dpselect ledger grant`"
+        return suggest(account.analyst, known) if known else "no analyst has: grant one with `dpselect ledger grant`"
 
     def quotas(self) -> list[tuple[Account, Charge]]:
         """Every analyst with what was granted, by data set and analyst."""

@@ -60,7 +60,7 @@ def of_budget(
     price = asked.price_at(promise.order)
     before, after = 1 - promise.part(taken.total - spent), 1 - promise.part(taken.total)
     cost, left = cost_between(before, after), rounded_part(after)
-    cost_text, _, left_text = format_cost(cost, after=left)
+    cost_text, _, left_text = format_cost(cost, left_after=left)
     more = at_least(promise, price, settled=taken.settled, pending=taken.pending)
     has = f"{left_text} left; {_like_it(more)}"
     took = REPEATED if repeated else f"{cost_text} of the budget ({_epsilon(asked)})"
@@ -76,13 +76,13 @@ def of_account(asked: Priced, spent: Charge, standings: Collection[Standing], *,
     """
     standing = min(standings, key=lambda one: one.left)
     cost, left = cost_after((one, spent) for one in standings)
-    cost_text, _, left_text = format_cost(cost, after=left)
+    cost_text, _, left_text = format_cost(cost, left_after=left)
     price, account = asked.price_at(standing.order), standing.account
     more = min(one.left_for(price) for one in standings)
     own, common = (rounded_part(limits.left(used.total.sums, limits)) for limits, used in standing.limits)
     has = f"{left_text} left"
     if left < own:
-        own_text, common_text = (format_cost(cost, after=part)[2] for part in (own, common))
+        own_text, common_text = (format_cost(cost, left_after=part)[2] for part in (own, common))
         has = f"of the quota {own_text} is left, of what all share {common_text}"
     took = REPEATED if repeated else f"{cost_text} of the budget of {account.analyst} ({_epsilon(asked)})"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}

@@ -196,7 +196,7 @@ def to_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
     left = max(Fraction(0), 1 - limits.part(used))
     alone, beside = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
     held = alone if alone > left else beside
-    shown, of_left, _ = format_cost(cost_between(left, left - held), before=rounded_part(left))
+    shown, of_left, _ = format_cost(cost_between(left, left - held), left_before=rounded_part(left))
     return shown, of_left
 
 
@@ -207,7 +207,7 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
         return (ALWAYS,)
     for name in ("period", "time", "timezone"):
         wanted = getattr(data, name)
-        given = None if during is None else during.said[name]
+        given = None if during is None else during.question_fields[name]
         if given != wanted:
             hint = f"give time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
             must = f"be {wanted} as in the account of {data.dataset!r}"
@@ -237,7 +237,7 @@ def check_one_period(during: Periods | None) -> None:
         hint = "or let an account by period pay: `dpselect ledger data --period`"
         if during.compared:
             must = "be left out if the promise is to whole users, who may be in several periods"
-            raise ParameterError("compared_with", must, came(during.base.text), hint)
+            raise ParameterError("compared_with", must, came(during.baseline.text), hint)
         raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
 
 

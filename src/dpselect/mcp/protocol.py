@@ -54,7 +54,7 @@ def read(line: bytes) -> Any:
     try:
         if len(line) > LONGEST:
             raise ValueError
-        return json_text.read(line)
+        return json_text.parse_json(line)
     except ValueError:
         raise WrongError(PARSE, f"a message is one line of JSON of at most {LONGEST:,} bytes") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpselect._ground import json_text
 from dpselect._ground.budget_parts import format_cost, format_left
-from dpselect._ground.parameters import one_of, whole
+from dpselect._ground.parameters import one_of, whole_number
 from dpselect.checking.planned import UNFIT
 from dpselect.errors import DpselectError, ParameterError, came
 from dpselect.mcp.desk import APPROVAL, Body, Desk, refuse_unknown, words_of
@@ -198,7 +198,7 @@ class AgentTools:
     def _answer(self, id: str, start: int = 0) -> Json:
         if not isinstance(id, str):
             raise ParameterError("id", "be one that answers has", came(id))
-        start = whole("start", start, least=0)
+        start = whole_number("start", start, minimum=0)
         known = next((one for one in self._desk.answers() if one["id"] == id), None)
         return {**self._answered(id, None if known is None else known["question"], start), "cost": "free"}
 
@@ -213,7 +213,7 @@ class AgentTools:
         share = 0.0 if found["free"] else float(found["share"])
         return {
             "cost": f"this {found['sentence']}",
-            "left_after": format_cost(share, before=float(found["left"]))[2],
+            "left_after": format_cost(share, left_before=float(found["left"]))[2],
             "fits": found["fits"],
             "epsilon": found["epsilon"],
             "how_near": found.get("accuracy") or UNKNOWN,
@@ -228,7 +228,7 @@ def _refuse_json_in_text(name: str, value: object, types: Sequence[str]) -> None
     for opening, kind, what in (("[", "array", "a list"), ("{", "object", "an object")):
         if isinstance(value, str) and value.lstrip().startswith(opening) and kind in types:
             try:
-                json_text.read(value)
+                json_text.parse_json(value)
             except ValueError:
                 continue
             hint = f"send the {what.split()[1]} itself, without quotes around it"

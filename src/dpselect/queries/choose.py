@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from dpselect._ground import methods
-from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
-from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, NamedDomain, Size, max_domain_size, refuse_large_domain
+from dpselect._ground.keys import typed_label
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.groups import GroupedCounts
@@ -80,7 +80,7 @@ class ChoosePlan(OfValues):
             which = Neighbors(self.question.neighbors)
         else:
             self.known_domain()
-        make = methods.named("choose", self.method).make
+        make = methods.method_row("choose", self.method).make
         epsilon = self.given_epsilon
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
         set_fields(self, mechanism=mechanism)
@@ -94,7 +94,7 @@ class ChoosePlan(OfValues):
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
-        refuse_many(most_items(domain) or 0, MOST_COUNTED)
+        refuse_large_domain(max_domain_size(domain) or 0, MAX_COUNTED_ITEMS)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
         set_fields(self, table=table)
         return mechanism.each
@@ -117,7 +117,7 @@ class ChoosePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many candidates are."""
-        return self._near(None if self.domain is None else most_items(self.domain))
+        return self._near(None if self.domain is None else max_domain_size(self.domain))
 
     @property
     def needs_candidates(self) -> bool:
@@ -139,13 +139,13 @@ class ChoosePlan(OfValues):
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known_domain()
         if self.table is not None:
-            return self._bind_draw_by_group(engine, self.table, cast(Known, domain))
+            return self._bind_draw_by_group(engine, self.table, cast(NamedDomain, domain))
         engine.check(domain)
         return lambda draws, progress: self.draw(engine.grouped(domain, progress=progress), draws)
 
-    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: Known) -> BoundDraw:
+    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: NamedDomain) -> BoundDraw:
         """Bind to the users of each group that have each item of the domain."""
-        engine.check(domain, most=MOST_COUNTED)
+        engine.check(domain, most=MAX_COUNTED_ITEMS)
         find_groups = table.bind_groups(engine)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
@@ -221,7 +221,7 @@ class ChoosePlan(OfValues):
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
-@names_checked
+@check_keywords
 def choose(
     scores: Mapping[Label, Any] | CountGroups | npt.ArrayLike,
     *,
@@ -301,13 +301,13 @@ def _named(
     labels = iter(found.items(rows))
     theirs = [list(islice(labels, len(part))) for part in asked]
     of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
-    seen = {apart(item) for each in of_none for item in each}
-    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := apart(name)) in seen}
+    seen = {typed_label(item) for each in of_none for item in each}
+    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := typed_label(name)) in seen}
     for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
         if place < end:
             yield each[0]
             continue
         at = member
-        for before in sorted(places[apart(item)] for item in each):
+        for before in sorted(places[typed_label(item)] for item in each):
             at += before <= at
         yield names[at]

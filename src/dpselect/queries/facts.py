@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from dpselect._ground.domain import Column, Domain, Listed, most_items
+from dpselect._ground.domain import Column, Domain, Listed, max_domain_size
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import FLAG, LISTED, Kind, whole
@@ -151,5 +151,5 @@ class Facts(Value):
 
 def cut_by(most: int | None, listed: Domain | None) -> int | None:
     """A bound on what of a user counts; None where there is none, or where no more are listed."""
-    known = None if listed is None else most_items(listed)
+    known = None if listed is None else max_domain_size(listed)
     return most if most is None or known is None or most < known else None

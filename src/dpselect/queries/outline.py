@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Listed, Size, Span, most_items
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, Listed, Size, Span, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, kind, part_of
@@ -64,7 +64,7 @@ def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
     elif "per_user" in given and given["per_user"] is None and verb == "quantile":
         what = OneEach
     known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
-    parameters.refuse_others(given, known, f"be a parameter of {verb}")
+    parameters.refuse_unknown_names(given, known, f"be a parameter of {verb}")
     plan = make(question=part_of(what, given), payment=part_of(Payment, given), facts=part_of(Facts, given))
     if "rows" not in found:
         return plan, None
@@ -105,7 +105,7 @@ def _counted(value: object) -> Json:
         return items_written(value)
     if isinstance(value, Listed):
         alone = {type(item) for item in value.items if item is not None} in ALONE
-        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+        return max_domain_size(value) if alone else f"{AT_MOST}{max_domain_size(value)}"
     if isinstance(value, Size):
         return value.items
     return len(value) if isinstance(value, Sized) else None
@@ -114,7 +114,7 @@ def _counted(value: object) -> Json:
 def _any(name: str, value: Json) -> object:
     """A list of any items of the length that an outline names."""
     if name not in LISTS or value is None:
-        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= LONGEST and "/" in value
         if isinstance(value, dict):
             raise ParameterError(name, "be a number, a text or a list", "an object")
         return Fraction(str(value)) if exact else value
@@ -123,9 +123,9 @@ def _any(name: str, value: Json) -> object:
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
         value = int(value.removeprefix(AT_MOST)[:40])
     if name == "domain":
-        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
-        return Span(0, number) if number <= MOST_COUNTED else Size(number)
-    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
+        number = parameters.whole_number(name, value, minimum=1, maximum=MAX_DOMAIN_SIZE)
+        return Span(0, number) if number <= MAX_COUNTED_ITEMS else Size(number)
+    return tuple(range(parameters.whole_number(name, value, minimum=0, maximum=MAX_COUNTED_ITEMS)))
 
 
 def _plain(value: object) -> Json:

@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Column, Domain, most_items
+from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.keys import Key
-from dpselect._ground.parameters import Progress, names_checked
-from dpselect._ground.privacy import ApproxDP, Privacy, Taken
+from dpselect._ground.parameters import Progress, check_keywords
+from dpselect._ground.privacy import ApproxDP, Privacy, SpentSteps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
@@ -58,7 +58,7 @@ PLANS = {
 }
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
     """A question at a price, for data about which only a few facts are known; no row is read to make one.
@@ -167,7 +167,7 @@ class Plan(ABC):
         """Read the outcome of a release. What this plan cannot have drawn is read as something that it can."""
         from dpselect.release.answers.outcome import Outcome
 
-        candidates = None if self.domain is None else most_items(self.domain)
+        candidates = None if self.domain is None else max_domain_size(self.domain)
         return Outcome.from_release(release, Scale(totals=self.totals), candidates=candidates)
 
     @property
@@ -256,7 +256,7 @@ class Plan(ABC):
         """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx
 
-    def steps(self, release: Release) -> Sequence[Taken]:  # noqa: ARG002
+    def steps(self, release: Release) -> Sequence[SpentSteps]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps
 
@@ -352,7 +352,7 @@ def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
     given = {name: value for name, value in found.items() if name != "verb"}
     parts: Any = (QUESTIONS[make.verb], Payment, Facts)
     try:
-        parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
+        parameters.refuse_unknown_names(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
         question, payment, facts = (part_of(part, given, as_json=True) for part in parts)
     except ParameterError as error:
         told = [one for part in parts for one in part.mistakes(given, as_json=True)]
@@ -366,7 +366,7 @@ def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
     """A question and its price, of the flat names that a command has; what is None was left out."""
     what = QUESTIONS[verb]
     priced = {"epsilon", "delta", "share", *kind(verb).accuracies}
-    parameters.refuse_others(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
+    parameters.refuse_unknown_names(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
     return part_of(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
 
 

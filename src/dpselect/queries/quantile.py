@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Unbounded
@@ -276,7 +276,7 @@ def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:
     return tuple(DrawnItem(value, users_below=below, users_above=above) for value, below, above in found)
 
 
-@names_checked
+@check_keywords
 def quantile(
     values: object,
     q: Number | Sequence[Number] = "1/2",

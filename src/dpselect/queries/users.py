@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span, most_items, refuse_many
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, Domain, NamedDomain, Span, max_domain_size, refuse_large_domain
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy
@@ -67,14 +67,14 @@ class UsersPlan(Plan):
             raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
             set_fields(self, table=self.asked_groups(self.question.by))
-        refuse_many(most_items(self.domain) or 0, MOST_COUNTED)
+        refuse_large_domain(max_domain_size(self.domain) or 0, MAX_COUNTED_ITEMS)
         within = self.payment.within
         epsilon = self.given_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """The narrower noise for all numbers at once; both cost every account the same, or less."""
-        most, numbers = 1 if self.table is None else self.table.each, most_items(self.domain)
+        most, numbers = 1 if self.table is None else self.table.each, max_domain_size(self.domain)
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
         if numbers is None or most < FEWEST_SHARED:
             return plain
@@ -119,7 +119,7 @@ class UsersPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many groups there are."""
-        numbers = most_items(self.domain)
+        numbers = max_domain_size(self.domain)
         return accuracy.NOTHING if numbers is None else self._near(numbers)
 
     @property
@@ -140,13 +140,13 @@ class UsersPlan(Plan):
         """Bind to the number of all users, or of those of each group; groups that do not fit are refused now."""
         if self.groups is not None:
             with naming("groups"):
-                engine.check(self.groups, most=MOST_COUNTED)
+                engine.check(self.groups, most=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
 
     def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
         """The numbers of users: of each group, or of the one item that every row has; without rows it is not there."""
         if self.groups is not None:
-            return engine.counts_of(cast(Known, self.groups), progress=progress)
+            return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
         return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
 
     def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:

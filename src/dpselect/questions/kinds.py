@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Column, Domain, Listed, Size, Span, domain_of
-from dpselect._ground.keys import key_of, names
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span, parse_domain
+from dpselect._ground.keys import key_columns, parse_key
 from dpselect.errors import ParameterError, came, naming
 from dpselect.release.formatting import Json
 
@@ -33,9 +33,9 @@ class Kind:
     python: Callable[[Any], str] = repr
 
 
-def whole(least: int = 1, most: int = parameters.MOST) -> Kind:
+def whole(least: int = 1, most: int = parameters.MAX_INTEGER) -> Kind:
     """A whole number."""
-    return Kind(lambda name, value: parameters.whole(name, value, least=least, most=most), "WHOLE")
+    return Kind(lambda name, value: parameters.whole_number(name, value, minimum=least, maximum=most), "WHOLE")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _columns(name: str, value: Any) -> tuple[str, ...]:
-    return names(key_of(name, value))
+    return key_columns(parse_key(name, value))
 
 
 def _several(values: tuple[Any, ...], said: Callable[[Any], str] = repr) -> str:
@@ -92,9 +92,9 @@ def _share(name: str, value: Any, values: Sequence[Any]) -> Fraction:
     try:
         return parameters.probability(name, value, hint="a share of users: 1/2 is the median")
     except ParameterError as error:
-        from dpselect._ground.keywords import share_meant
+        from dpselect._ground.keywords import suggest_share
 
-        meant = share_meant(value, values)
+        meant = suggest_share(value, values)
         hint = error.hint if meant is None else f"write {meant}"
         raise ParameterError(name, error.must, error.came, hint) from None
 
@@ -209,19 +209,19 @@ def _in_python(value: Domain) -> str:
 
 def _domain(name: str, value: Any) -> Domain:
     with naming(name):
-        return domain_of(value)
+        return parse_domain(value)
 
 
 _LISTED = "be a list of items, or a Column of a public source"
 
 
 def _listed(name: str, value: Any) -> Listed | Column:
-    items = list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value
+    items = list(value) if isinstance(value, range) and len(value) <= parameters.MAX_LISTED_SIZE else value
     if isinstance(items, (str, bytes, dict)) or not isinstance(items, (Iterable, Listed, Column)):
         hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
         raise ParameterError(name, _LISTED, came(value), hint if isinstance(value, (str, bytes)) else None)
     with naming(name):
-        found = domain_of(items)
+        found = parse_domain(items)
     if isinstance(found, (Span, Size)):
         raise ParameterError(name, _LISTED, came(value))
     return found

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
-from dpselect._ground.domain import Column, Domain, most_items
+from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
@@ -81,7 +81,7 @@ class AskedGroups:
         listed: Any = by.groups
         most = by.max_groups_per_user
         if most is None and listed is not None:
-            most = most_items(listed)
+            most = max_domain_size(listed)
             if most is None and not chooses:
                 must = "be given if only reading the list tells how many groups there are"
                 hint = "By(..., max_groups_per_user=1), --max-groups-per-user; or list the groups"
@@ -98,7 +98,7 @@ class AskedGroups:
     @property
     def each(self) -> int:
         """In how many groups one user counts at most: no more than are listed."""
-        known = None if self.listed is None else most_items(self.listed)
+        known = None if self.listed is None else max_domain_size(self.listed)
         assert self.most is not None
         return self.most if known is None else min(self.most, known)
 
@@ -147,7 +147,7 @@ def _popular(name: str, value: Any) -> tuple[Any, ...]:
         items = tuple(dict.fromkeys(found))
     except TypeError:
         raise ParameterError(name, "hold items that can be looked up", "others") from None
-    if any(isinstance(item, int) and item.bit_length() > parameters.MOST_BITS for item in items):
+    if any(isinstance(item, int) and item.bit_length() > parameters.MAX_BITS for item in items):
         raise ParameterError(name, "hold integers of a thousand digits at most", "a longer one")
     return items
 
@@ -155,7 +155,7 @@ def _popular(name: str, value: Any) -> tuple[Any, ...]:
 def _name(name: str, value: object) -> str:
     known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
     if not isinstance(value, str) or value not in known:
-        raise ParameterError(name, "be the name of a method", came(value), parameters.near(value, known))
+        raise ParameterError(name, "be the name of a method", came(value), parameters.suggest(value, known))
     return value
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.first_use import door
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
 from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
@@ -39,7 +39,7 @@ _METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
 _COUNTS = "also return noisy counts; they use epsilon too, so the choice is less accurate"
 
 
-@names_checked
+@check_keywords
 class Question(Value):
     """A question as a value: equal to any question that says the same, and its repr is its Python code.
 
@@ -78,7 +78,7 @@ class Question(Value):
             raise ParameterError("question", "be an object with a verb", came(found))
         kind = QUESTIONS[parameters.one_of("verb", found.get("verb"), QUESTIONS)]
         given = {name: value for name, value in found.items() if name != "verb"}
-        parameters.refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
+        parameters.refuse_unknown_names(given, kind.flat_names(), f"be a parameter of {kind.verb}")
         return kind.from_flat(given, as_json=True)
 
     def at(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpselect._ground.parameters import MOST
+from dpselect._ground.parameters import MAX_INTEGER
 
 Schema = dict[str, Any]
 
@@ -18,7 +18,7 @@ NUMBER: Schema = {
     "pattern": rf"^({DECIMAL}|[+-]?[0-9]+/[0-9]*[1-9][0-9]*)$",
     "maxLength": 1000,
 }
-WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MOST}
+WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
 COLUMNS: Schema = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
 }
@@ -88,5 +88,5 @@ def types_of(schema: Schema) -> list[str]:
 
 def as_integer(value: object, types: Sequence[str]) -> object:
     """Return the integer that a number such as 3.0 is where JSON Schema asks for one, and any other value as it is."""
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MOST
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_INTEGER
     return int(value) if is_whole and "integer" in types and "number" not in types else value  # type: ignore[call-overload]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dpselect._ground.domain import Column
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import Kind
 from dpselect.release.formatting import Json
@@ -36,7 +36,7 @@ def frozen(cls: type[T]) -> type[T]:
 
     The help of the parameters becomes a part of the docstring.
     """
-    made = names_checked(dataclass(frozen=True, repr=False, eq=False)(cls))
+    made = check_keywords(dataclass(frozen=True, repr=False, eq=False)(cls))
     lines = [f"    {one.name}: {sentence(one)}" for one in fields(made) if "help" in one.metadata]  # type: ignore[arg-type]
     text, mark, example = inspect.cleandoc(cls.__doc__ or "").partition("Example:\n")
     if lines and cls.__doc__:

@@ -13,7 +13,7 @@ from typing import Any
 from dpselect._ground.columns import has_one_type
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.keys import printable
-from dpselect._ground.parameters import rounded_up, shown
+from dpselect._ground.parameters import float_rounded_up, rounded_up
 from dpselect.errors import install_hint
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -43,7 +43,7 @@ def plain(value: object) -> Json:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Fraction):
-        return shown(value)
+        return float_rounded_up(value)
     if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -100,7 +100,7 @@ def brief(value: object) -> str:
 
 def number(value: Fraction | float) -> str:
     """A short decimal that never understates: 1, 0.1, 1e-06."""
-    return repr(shown(Fraction(value))).removesuffix(".0")
+    return repr(float_rounded_up(Fraction(value))).removesuffix(".0")
 
 
 def price(value: Fraction) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dpselect._ground.keys import apart
+from dpselect._ground.keys import typed_label
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
@@ -134,7 +134,7 @@ def describe_groups_of_user(statement: Statement) -> str:
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:
     """What no other group has."""
-    return tuple(map(apart, values))
+    return tuple(map(typed_label, values))
 
 
 def exact_group(values: Sequence[object]) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, TOO_MANY, Accuracy
@@ -40,7 +40,7 @@ MEASURES = "measures"  # the parameter of a statement that says what was measure
 Place = str | os.PathLike[str]
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, repr=False)
 class Release(Tabular, Generic[Label_co]):
     """The items that were selected, best first, with their accuracy and the privacy statement.

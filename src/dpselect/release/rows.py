@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpselect._ground.keys import Key, columns_of, key_of, unit_of
-from dpselect._ground.parameters import flag, one_of, rounded_up, several, whole
+from dpselect._ground.keys import Key, composite_columns, parse_key, unit_of_key
+from dpselect._ground.parameters import as_list, flag, one_of, rounded_up, whole_number
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.row_bound import RowBound
 from dpselect.errors import ParameterError, came
@@ -46,8 +46,8 @@ class OfRows:
     @property
     def counted_in_each(self) -> str | None:
         """In each of which periods a user counts once, where a question is about several."""
-        several = self.periods is not None and len(self.periods.asked.all) > 1
-        return self.periods.sort if several and self.periods is not None else None
+        several = self.periods is not None and len(self.periods.current.all) > 1
+        return self.periods.kind if several and self.periods is not None else None
 
     def told(self, release: Release, now: datetime.datetime | None = None) -> Release:
         """The release with a statement about rows, the same whatever they are; one without items says what holds."""
@@ -65,7 +65,7 @@ class OfRows:
     def _unit(self) -> str:
         """What a sentence about one user is about: a combination of columns, or a user in one of several periods."""
         several = self.periods is not None and len(self.periods.all) > 1
-        return unit_of(self.user) + (f" in one {self.periods.sort}" if several and self.periods is not None else "")
+        return unit_of_key(self.user) + (f" in one {self.periods.kind}" if several and self.periods is not None else "")
 
     def to_dict(self) -> dict[str, Json]:
         """What decides the statement, in JSON types: a single column of users or items has no part in it."""
@@ -75,32 +75,32 @@ class OfRows:
         if self.columns is not None:
             found["item"] = list(self.columns)
         if self.periods is not None:
-            found |= self.periods.said
+            found |= self.periods.question_fields
             if self.periods.compared:
-                found["compared_with"] = self.periods.base.text
+                found["compared_with"] = self.periods.baseline.text
                 found |= {LOST: True} if self.periods.lost else {}
         if self.keys:
             found["keys"] = list(self.keys)
         if self.bound is not None:
-            found["max_rows_per_user"] = self.bound.most
+            found["max_rows_per_user"] = self.bound.max_rows
             found |= {} if self.bound.period is None else {"prepared_period": self.bound.period}
         return found
 
     @classmethod
     def from_dict(cls, found: object) -> OfRows:
         """What `to_dict` wrote. Raises ParameterError for anything else."""
-        from dpselect._ground.periods import UTC, settled
+        from dpselect._ground.periods import UTC, parse_optional_periods
 
         if not isinstance(found, Mapping) or not set(found) <= set(FIELDS):
             raise ParameterError("rows", f"have {', '.join(FIELDS)} and nothing else", came(found))
-        user = key_of("user", found.get("user", "user"))
-        columns = None if "item" not in found else columns_of(key_of("item", found["item"]))
+        user = parse_key("user", found.get("user", "user"))
+        columns = None if "item" not in found else composite_columns(parse_key("item", found["item"]))
         during = _several(found.get("during"))
-        periods = settled(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
+        periods = parse_optional_periods(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
         if "compared_with" in found and periods is not None:
             others = _several(found["compared_with"]) or ()
             periods = periods.compared_with(others, lost=flag(LOST, found.get(LOST, False)))
-        keys = tuple(map(str, several("keys", found.get("keys", []), "be a list of columns")))
+        keys = tuple(map(str, as_list("keys", found.get("keys", []), "be a list of columns")))
         return cls(user, columns, periods, keys, _row_bound(*map(found.get, PREPARED)))
 
 
@@ -109,10 +109,10 @@ def _row_bound(most: object, period: object) -> RowBound | None:
     if most is None and period is None:
         return None
     if period is not None:
-        from dpselect._ground.periods import SORTS
+        from dpselect._ground.periods import PERIOD_KINDS
 
-        one_of("prepared_period", period, SORTS)
-    return RowBound(whole("max_rows_per_user", most, least=1), None if period is None else str(period))
+        one_of("prepared_period", period, PERIOD_KINDS)
+    return RowBound(whole_number("max_rows_per_user", most, minimum=1), None if period is None else str(period))
 
 
 def _several(text: object) -> list[str] | None:
@@ -143,7 +143,7 @@ def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Rel
     if columns is not None:
         said = replace(said, parameters={**said.parameters, COLUMNS: columns})
     if isinstance(user, tuple):
-        unit = unit_of(user)
+        unit = unit_of_key(user)
         said = replace(said, unit=unit, sentences=(*said.sentences, *_whose(unit)))
     return replace(release, privacy=said)
 
@@ -162,10 +162,10 @@ def in_periods(release: Release, periods: Periods, now: datetime.datetime | None
     now = datetime.datetime.now(datetime.UTC) if now is None else now
     said = release.privacy
     sentences = (*said.sentences, *_gains(periods), *_in_period(said, periods), *_open(periods, now))
-    used = {**said.parameters, "during": periods.asked.text, "compared_with": periods.base.text}
+    used = {**said.parameters, "during": periods.current.text, "compared_with": periods.baseline.text}
     used |= {LOST: True} if periods.lost else {}
     used = used if periods.compared else dict(said.parameters)
-    unit = f"{said.unit} in one {periods.sort}"
+    unit = f"{said.unit} in one {periods.kind}"
     return replace(release, privacy=replace(said, unit=unit, parameters=used, sentences=sentences))
 
 
@@ -173,7 +173,7 @@ def _gains(periods: Periods) -> tuple[str, ...]:
     """What an item gained, or lost, where periods are compared."""
     if not periods.compared:
         return ()
-    name, counted, less = "gain", periods.asked.text, periods.base.text
+    name, counted, less = "gain", periods.current.text, periods.baseline.text
     if periods.lost:
         name, counted, less = "loss", less, counted
     return (
@@ -188,22 +188,22 @@ def _in_period(said: Statement, periods: Periods) -> tuple[str, ...]:
     rows = f"Rows of {periods.text} count, by the time in their column {column} ({periods.timezone})"
     times = len(periods.all)
     if times == 1:
-        return (f"{rows}; rows of any other {periods.sort} do not affect this answer.",)
+        return (f"{rows}; rows of any other {periods.kind} do not affect this answer.",)
     from dpselect.accounting.groups import of_group
 
     whole = of_group(ApproxDP(said.epsilon, said.delta), times)
     price = f"({rounded_up(whole.epsilon)}, {rounded_up(whole.delta)})-DP" if whole.delta < 1 else "nothing"
     return (
-        f"{rows}, and a user is one user in one {periods.sort}: a user in several of them counts once in each, in "
+        f"{rows}, and a user is one user in one {periods.kind}: a user in several of them counts once in each, in "
         "every bound and every number of users.",
-        f"A whole user who is in m of these {times} {periods.sort}s is promised (m epsilon, delta (1 + e^epsilon + ... "
+        f"A whole user who is in m of these {times} {periods.kind}s is promised (m epsilon, delta (1 + e^epsilon + ... "
         f"+ e^((m-1) epsilon)))-DP, which for all {times} is {price}.",
     )
 
 
 def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
     """Which periods have not ended."""
-    names = periods.open(now)
+    names = periods.names_not_ended(now)
     if not names:
         return ()
     those = replace(periods, all=tuple(one for one in periods.all if one.name in names))

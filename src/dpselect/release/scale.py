@@ -58,7 +58,7 @@ class Scale:
         found |= {
             "at_most": most,
             "once_in_each": self.period,
-            "max_rows_per_user": None if self.rows is None else self.rows.most,
+            "max_rows_per_user": None if self.rows is None else self.rows.max_rows,
         }
         return {name: value for name, value in found.items() if value is not None}
 

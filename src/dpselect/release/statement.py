@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from dpselect._ground.parameters import shown
+from dpselect._ground.parameters import float_rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
@@ -133,8 +133,8 @@ class Statement:
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""
         return {
-            "epsilon": shown(self.epsilon),
-            "delta": shown(self.delta),
+            "epsilon": float_rounded_up(self.epsilon),
+            "delta": float_rounded_up(self.delta),
             "neighbors": str(self.neighbors),
             "unit": self.unit,
             "mechanism": self.mechanism,

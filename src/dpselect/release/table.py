@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.release import formatting
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def width(line: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
-@names_checked
+@check_keywords
 class Tabular(ABC):
     """The port of what can be a data frame: a release, a forecast."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpselect._ground.parameters import near, near_column
+from dpselect._ground.parameters import suggest, suggest_column
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sources.refused_types import refused_type
@@ -35,7 +35,9 @@ def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) ->
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
     for parameter, column in asked.named:
         if column not in found:
-            raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, tuple(found)))
+            raise SourceError(
+                parameter, "be a column of the source", repr(column), suggest_column(column, tuple(found))
+            )
     named = {name for _, name in asked.named}
     types = {
         column: _type(workspace, found[column], compared=column in named)
@@ -62,7 +64,7 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
     meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
     if not meant:
         names = [one[0] for one in every] if "." in table else shown
-        raise absent("table", "be a table or view of the database", repr(table), near(table, names))
+        raise absent("table", "be a table or view of the database", repr(table), suggest(table, names))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
         raise SourceError("table", "be one table or view of the database", came, "write it with its schema")

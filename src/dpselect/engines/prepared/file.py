@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpselect._ground.temporary import Folder, claimed, same
+from dpselect._ground.temporary import Folder, is_same_file, try_lock
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.prepared.rules import Rules
@@ -135,7 +135,7 @@ def draft(path: str, *, add: bool) -> Iterator[str]:
             held = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             if not stat.S_ISREG(os.fstat(held).st_mode):
                 raise OutputError(f"{path!r} is no file", "name a new file for the prepared data")
-            if not claimed(held):
+            if not try_lock(held):
                 raise OutputError(f"another process is writing to {path!r}", "wait until it is done")
         with Folder(os.path.dirname(real)) as folder:
             made = os.path.join(folder.path, "draft")
@@ -146,7 +146,7 @@ def draft(path: str, *, add: bool) -> Iterator[str]:
             yield made
             os.chmod(made, 0o600)
             _settle(made)
-            if os.path.exists(made + ".wal") or (held is not None and not same(real, held)):
+            if os.path.exists(made + ".wal") or (held is not None and not is_same_file(real, held)):
                 raise OutputError(f"another process has changed {path!r} meanwhile", "do it again")
             if held is not None and os.name != "posix":  # what is open there cannot be replaced
                 os.close(held)

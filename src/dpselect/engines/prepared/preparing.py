@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpselect._ground.periods import YEARS, Day, between
+from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.scans import Scan
@@ -117,7 +117,7 @@ class Preparing:
         years = {int(row[0]) for row in self.rows(f"SELECT DISTINCT year(t) FROM staged WHERE {some}")}
         marks: dict[Day, Day | None] = {}
         for year in sorted({year + step for year in years for step in (-1, 0, 1)} & set(YEARS)):
-            for one in between(times.periods.sort, Day(year, 1, 1), Day(year, 12, 31)):
+            for one in periods_between(times.periods.kind, Day(year, 1, 1), Day(year, 12, 31)):
                 if one.start.year in YEARS:
                     marks |= {one.start: one.start, one.stop: marks.get(one.stop)}
         days = sorted(marks)

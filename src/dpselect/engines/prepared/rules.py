@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect._ground.row_bound import RowBound
 from dpselect.errors import SourceError, came
 
@@ -99,9 +99,9 @@ class Rules:
             must = "be the column of the prepared periods" if self.time else "be a column that was kept"
             raise SourceError("time", must, came(periods.column), "prepare the source again with time=")
         sorts = _MADE_OF[self.period]
-        if periods.sort not in sorts:
+        if periods.kind not in sorts:
             must = f"be {' or '.join(sorts)}, which these data were prepared for"
-            raise SourceError("period", must, came(periods.sort), f"{whole}, or by {periods.sort}")
+            raise SourceError("period", must, came(periods.kind), f"{whole}, or by {periods.kind}")
         if periods.timezone != self.timezone:
             must = f"be {self.timezone}, as prepared"
             raise SourceError("timezone", must, came(periods.timezone), f"{whole}, or in that time zone")
@@ -119,11 +119,11 @@ class Rules:
         """Are the periods those in which users were counted?"""
         if periods is None:
             return True
-        return (periods.column, periods.sort, periods.timezone) == (self.time, self.period, self.timezone)
+        return (periods.column, periods.kind, periods.timezone) == (self.time, self.period, self.timezone)
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        hint = near(column, self.names)
+        hint = suggest(column, self.names)
         if hint.startswith("did you mean"):
             return hint
         return f"the prepared columns are {', '.join(self.names)}; for another one prepare the source again with keep="

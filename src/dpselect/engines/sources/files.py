@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.tables import is_delta, is_delta_table, is_lake, is_table, needed, place
 from dpselect.errors import DataError, SourceError, absent
 
@@ -161,7 +161,7 @@ def _expanded(one: object) -> list[str]:
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise absent("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
-    hint = near(os.path.basename(path), sorted(_visible(folder)))
+    hint = suggest(os.path.basename(path), sorted(_visible(folder)))
     raise absent("source", "be a file that exists", repr(path), hint)
 
 

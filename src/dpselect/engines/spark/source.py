@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.files import KINDS, UNCLEAR
 from dpselect.errors import DataError, SourceError, absent, install_hint
 
@@ -110,7 +110,7 @@ def frame_of(work: SparkWork, source: object, table: str | None) -> DataFrame:
             raise SourceError("table", "be left out for a frame", repr(table))
         frame = cast("DataFrame", source)  # work_of saw that it is one
     elif table is None:
-        hint = near("", _tables(work))
+        hint = suggest("", _tables(work))
         raise SourceError("table", "name a table, a view or files", "nothing", hint)
     else:
         frame = _files(work, table) if _is_path(table) else _table(work, table)
@@ -137,7 +137,7 @@ def _table(work: SparkWork, table: str) -> DataFrame:
     found = work.guarded(read)
     if found is None:
         must = "be a table or view of the catalogue, or files"
-        raise absent("table", must, repr(table), near(table, _tables(work)))
+        raise absent("table", must, repr(table), suggest(table, _tables(work)))
     return found
 
 

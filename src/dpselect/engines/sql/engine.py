@@ -11,10 +11,19 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect._ground.domain import (
+    Column,
+    Domain,
+    Listed,
+    NamedDomain,
+    Span,
+    refuse_k_above_size,
+    refuse_large_domain,
+    refuse_other_width,
+)
 from dpselect._ground.keys import Key as Names
-from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.keys import typed_label
+from dpselect._ground.parameters import Progress, whole_number
 from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser
@@ -154,26 +163,26 @@ class SqlEngine(QuestionsByGroup):
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
-        most = whole("rows", rows, least=0)
+        most = whole_number("rows", rows, minimum=0)
         sql = questions.top(self._counted(None, most), self._item, most)
         found = self._database.rows(sql, progress=progress)
         return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        refuse_width(domain, len(self._types))
+        refuse_other_width(domain, len(self._types))
         if isinstance(domain, Span):
             questions.in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
                 self._domains[domain] = self._database.listed(domain, self._types)
-            refuse_more(k, self._domains[domain][1])
-            refuse_many(self._domains[domain][1], most)
+            refuse_k_above_size(k, self._domains[domain][1])
+            refuse_large_domain(self._domains[domain][1], most)
 
     def leave_out(self, items: Listed | Column) -> None:
         """From now on the rows of these items do not exist."""
         with naming("exclude"):
-            refuse_width(items, len(self._types))
+            refuse_other_width(items, len(self._types))
             listed, _ = self._database.listed(items, self._types)
         columns = "u, i" + (", g" if self._by else "") + self._numbers
         self._rows = questions.without(self._rows, listed, columns)
@@ -204,7 +213,7 @@ class SqlEngine(QuestionsByGroup):
 
         return histogram_of(found, domain, item=item, seen_before=seen_before)
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
+    def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
@@ -270,8 +279,10 @@ class SqlEngine(QuestionsByGroup):
             listed = f"SELECT i FROM {self._database.put_items(seen, self._types)} AS d"
         rows = questions.of_items(self._in(domain), listed, self._numbers)
         found = self._database.rows(question(rows, "i" if span else self._item.named), progress=progress)
-        of = {apart(label(row[0])): tuple(map(int, row[1:])) for row in found}
-        return [nothing if one is UNSEEN else of.get(apart(_whole(one) if span else one), nothing) for one in items]
+        of = {typed_label(label(row[0])): tuple(map(int, row[1:])) for row in found}
+        return [
+            nothing if one is UNSEEN else of.get(typed_label(_whole(one) if span else one), nothing) for one in items
+        ]
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpselect._ground.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
-from dpselect._ground.keys import apart
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, Domain, Listed, NamedDomain, Span, refuse_other_width
+from dpselect._ground.keys import typed_label
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
@@ -63,7 +63,7 @@ class QuestionsByGroup(ABC):
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         if groups not in self._group_lists:
             with naming("groups"):
-                refuse_width(groups, len(self._by))
+                refuse_other_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
                 self._group_lists[groups], _ = self._database.listed(groups, self._by)
@@ -185,7 +185,7 @@ class QuestionsByGroup(ABC):
 
     def counts_by(
         self,
-        domain: Known,
+        domain: NamedDomain,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
         *,
@@ -205,10 +205,10 @@ class QuestionsByGroup(ABC):
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
         kept = self._bounds(max_groups_per_user).kept(had_of(of_groups(rows, listed), None), "u, g, i")
-        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
+        sql = question(kept, MAX_COUNTED_ITEMS, listed, self._group, item, users=False)
         return grouped_counts(self._database, sql, self._group, item, progress)
 
-    def item_names(self, domain: Known) -> Sequence[object]:
+    def item_names(self, domain: NamedDomain) -> Sequence[object]:
         """The items of a domain, by the labels that those of rows have."""
         self.check(domain)
         if isinstance(domain, Span):
@@ -274,7 +274,7 @@ class QuestionsByGroup(ABC):
 def _places(labels: Sequence[object]) -> tuple[list[int], list[object]]:
     """Of each label its place among the distinct ones, and these."""
     known: dict[object, int] = {}
-    places = [known.setdefault(apart(label), len(known)) for label in labels]
+    places = [known.setdefault(typed_label(label), len(known)) for label in labels]
     distinct = dict(zip(places, labels, strict=True))
     return places, [distinct[place] for place in range(len(known))]
 

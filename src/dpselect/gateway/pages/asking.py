@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass
 from typing import Any
 
-from dpselect._ground.keys import names
+from dpselect._ground.keys import key_columns
 from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
@@ -171,7 +171,7 @@ def _items(verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
     keys = {"quantile": data["values"], "users": ()}.get(verb, data["items"])
     listed = verb in ("histogram", "choose")
     in_order = sorted(keys, key=lambda key: listed and (not isinstance(key, str) or key not in data["domains"]))
-    return {" + ".join(names(key)): key for key in in_order}
+    return {" + ".join(key_columns(key)): key for key in in_order}
 
 
 def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during: str) -> dict[str, Menu]:

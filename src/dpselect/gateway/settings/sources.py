@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from dpselect._ground.domain import Listed
-from dpselect._ground.keys import names
-from dpselect._ground.periods import between
+from dpselect._ground.keys import key_columns
+from dpselect._ground.periods import periods_between
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
@@ -76,7 +76,7 @@ def _attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
     for key in data.items:
         yield "items", partial(_opened, data, key)
     for column in data.groups:
-        other = next((key for key in data.items if column not in names(key)), None)  # items that it is no part of
+        other = next((key for key in data.items if column not in key_columns(key)), None)  # items that it is no part of
         yield "groups", partial(_opened, data, column) if other is None else partial(_opened, data, other, (column,))
     for column, allowed in data.filters.items():
         named = filters.column(column)
@@ -103,7 +103,7 @@ def _opened(
     given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
     given |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
-        during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
+        during = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name
         given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
     with dataset_of(plain(data.source), item=plain(item), **given).engine(*asked) as engine:
         if check is not None:

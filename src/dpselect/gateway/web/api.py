@@ -92,7 +92,7 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
 def parsed(raw: bytes) -> Json:
     """JSON with no half of a pair of surrogates, and not nested deep."""
     try:
-        found: Json = json_text.read(raw)
+        found: Json = json_text.parse_json(raw)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is not valid JSON.") from None

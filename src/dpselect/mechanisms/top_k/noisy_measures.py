@@ -49,10 +49,10 @@ class NoisyMeasures:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
+        k = parameters.listed_size("k", self.k)
         each = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
         if self.max_items_per_user is not None:
-            parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+            parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
         steps = self.steps_of(k)
         total = frugal(steps, Fraction(0))

@@ -295,7 +295,7 @@ def plan_discovery(
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
     asked = Discovery(
-        k=parameters.listed("k", k),
+        k=parameters.listed_size("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,

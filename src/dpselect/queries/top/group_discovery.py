@@ -182,7 +182,7 @@ def plan_found_by_group(
     if asked.sizes:
         must = "be left out for discover: it counts users of items only"
         raise ParameterError("users", must, True, "limited-domain counts those of groups too")
-    groups = parameters.whole("max_groups_per_user", asked.each, least=1, most=MOST_GROUPS)
+    groups = parameters.whole_number("max_groups_per_user", asked.each, minimum=1, maximum=MOST_GROUPS)
     plan = plan_discovery(
         k,
         epsilon=epsilon,

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Taken
+from dpselect._ground.privacy import Neighbors, SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
@@ -155,7 +155,7 @@ class TopByGroup(Selection):
         """Does it select in every group?"""
         return True
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
         """The steps that an answer took: those of the groups with most, as many as one user may count in.
 
         A group that is not shown took one pick: bottom.
@@ -196,7 +196,7 @@ def plan_by_group(
     pick, failure = split.epsilon_per_pick, groups * split.threshold
     each = pick * COUNT_SHARE
     of_groups = NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None
-    before: list[Taken] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
+    before: list[SpentSteps] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
     plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=cut, sensitivity=moves)
     counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if counts else None
     apart = Fraction(0) if counter is None else counter.failure

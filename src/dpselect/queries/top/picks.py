@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Taken
+from dpselect._ground.privacy import SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, split_delta
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, ceiling
@@ -74,7 +74,7 @@ class Picks(Selection):
         near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), near)
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
@@ -98,7 +98,7 @@ class PeeledTop(Picks):
     @classmethod
     def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """At the largest epsilon of one pick that fits."""
-        peeling = methods.named("top_k", PEELING)
+        peeling = methods.method_row("top_k", PEELING)
         whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
@@ -208,7 +208,7 @@ class SparseTop(UnknownTop):
         """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
         counted = wanted.priced
         given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
-        selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
+        selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
         terms, (tests, picks, *_) = selector.terms, selector.privacy.steps
         told = wanted.told(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
         privacy = told.priced(terms.left, terms.composition, terms.delta_threshold)
@@ -221,7 +221,7 @@ class SparseTop(UnknownTop):
             reason=UNKNOWN_SPARSE + why,
         )
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - the picks that are hidden were made
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """All steps: the picks that an answer does not show took place."""
         return self.privacy.steps
 

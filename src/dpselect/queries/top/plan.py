@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods
-from dpselect._ground.domain import Column, most_items
+from dpselect._ground.domain import Column, max_domain_size
 from dpselect._ground.methods import AUTO
-from dpselect._ground.privacy import Privacy, Taken
+from dpselect._ground.privacy import Privacy, SpentSteps
 from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -80,7 +80,7 @@ class TopKPlan(Plan):
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
-        methods.checked("top_k", self.named, domain=q.domain is not None, where=self._where)
+        methods.parse_method_name("top_k", self.named, domain=q.domain is not None, context=self._where)
         if self._in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
@@ -109,7 +109,7 @@ class TopKPlan(Plan):
     def ranked(self) -> bool:
         """Are the items to come in order?"""
         name = self.how.name
-        return name != SET and (name is None or methods.named("top_k", name).ordered)
+        return name != SET and (name is None or methods.method_row("top_k", name).ordered)
 
     @property
     def _in_engine(self) -> bool:
@@ -165,7 +165,7 @@ class TopKPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
-        candidates = None if self.domain is None else most_items(self.domain)
+        candidates = None if self.domain is None else max_domain_size(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
         accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
@@ -294,7 +294,7 @@ class TopKPlan(Plan):
         bound = None if self.selection.of_sets else self._wanted.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
-    def steps(self, release: Release) -> tuple[Taken, ...]:
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Privacy, Steps, Taken
+from dpselect._ground.privacy import Neighbors, Privacy, SpentSteps, Steps
 from dpselect.accounting.calibration import priced
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -107,7 +107,7 @@ class Told:
 
     counter: CountNoise | None
     measurer: NoisyMeasures | None
-    before: tuple[Taken, ...]
+    before: tuple[SpentSteps, ...]
 
     @property
     def apart(self) -> Fraction:
@@ -138,7 +138,7 @@ class Selection(ABC):
         """How many items with the most users are looked at; None for a known domain, or where all are."""
         return None
 
-    def told(self, items: int) -> tuple[Taken, ...]:
+    def told(self, items: int) -> tuple[SpentSteps, ...]:
         """The steps of noisy numbers of so many items."""
         measured = () if self.measurer is None else self.measurer.steps_of(items)
         counted = () if self.counter is None else self.counter.steps_of(items)
@@ -265,7 +265,7 @@ class Selection(ABC):
         """Return what draws from the engine, where that is a question of its own."""
         return None
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - only picks can be saved
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
         """The steps that an answer took; `found` are its items, of each group by itself that has any."""
         return self.privacy.steps
 

@@ -34,7 +34,7 @@ class SetTop(Selection):
     @classmethod
     def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
-        row = methods.named("top_k", method)
+        row = methods.method_row("top_k", method)
         reason = KNOWN_SET + why
         selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
         if not wanted.noises:

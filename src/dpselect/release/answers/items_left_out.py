@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpselect._ground.domain import Column, Listed, most_items
+from dpselect._ground.domain import Column, Listed, max_domain_size
 from dpselect.release.accuracy import BELOW, EXCLUDED, Accuracy
 from dpselect.release.release import Release
 from dpselect.release.scale import said_items
@@ -18,9 +18,12 @@ def add_left_out(release: Release, items: Listed | Column) -> Release:
     if isinstance(items, Column):
         sentence = f"Rows of items that a public list has in its column {items.column} do not count."
     else:
-        sentence = f"Rows of {said_items(most_items(items) or 0)}, which a public list names, do not count."
+        sentence = f"Rows of {said_items(max_domain_size(items) or 0)}, which a public list names, do not count."
     statement = release.privacy
-    parameters = {**statement.parameters, EXCLUDED: items.column if isinstance(items, Column) else most_items(items)}
+    parameters = {
+        **statement.parameters,
+        EXCLUDED: items.column if isinstance(items, Column) else max_domain_size(items),
+    }
     privacy = replace(statement, parameters=parameters, sentences=(*statement.sentences, sentence))
     return replace(release, privacy=privacy, accuracy=but_excluded(release.accuracy))
 
