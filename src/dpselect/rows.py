@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of, whole
+from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of, whole_number_kind
 from dpselect.questions.value import Value, frozen, param
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Time(Value):
     `Dataset.during` names the periods of a question (docs/periods.md).
     """
 
-    said_as: ClassVar[str] = "periods"
+    error_noun: ClassVar[str] = "periods"
 
     column: str = param(
         COLUMN, help="the column with the time of a row; the promise is for one user in one period", flat="time"
@@ -192,7 +192,9 @@ class CSV(Value):
     delimiter: str | None = param(
         Kind(_delimiter, "TEXT"), default=None, help="what separates columns; otherwise the header shows it"
     )
-    skip: int = param(whole(least=0, most=1000), default=0, help="lines to skip at the start, such as a title")
+    skip: int = param(
+        whole_number_kind(least=0, most=1000), default=0, help="lines to skip at the start, such as a title"
+    )
     encoding: str = param(Kind(_encoding, "TEXT"), default=UTF_8, help="the encoding, such as cp1252")
 
     def check(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import DataError, ParameterError, came
 from dpselect.questions.kinds import OneOf
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
@@ -125,7 +125,7 @@ def _type(shape: str) -> Callable[[str], Any]:
 
 
 def _help(one: Field[Any]) -> str:
-    kind, said = one.metadata["kind"], plain(one.metadata["help"])
+    kind, said = one.metadata["kind"], strip_links(one.metadata["help"])
     usual = "" if one.default in (None, MISSING, True, False) else f" (default {one.default})"
     return f"{said}: {', '.join(kind.words)}{usual}" if isinstance(kind, OneOf) else f"{said}{usual}"
 

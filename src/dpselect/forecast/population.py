@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMNS, NUMBER, whole
+from dpselect.questions.kinds import COLUMNS, NUMBER, whole_number_kind
 from dpselect.questions.value import Value, frozen, param
 
 USERS, ITEMS, ITEMS_PER_USER = 10_000, 2_000, 10
@@ -55,11 +55,11 @@ class Population(Value):
         Population(5000, items=300, skew=1.5)
     """
 
-    said_as: ClassVar[str] = "a population"
+    error_noun: ClassVar[str] = "a population"
 
-    users: int = param(whole(1, MOST_USERS), default=USERS, help="how many there are")
+    users: int = param(whole_number_kind(1, MOST_USERS), default=USERS, help="how many there are")
     _: KW_ONLY
-    items: int = param(whole(1, MOST_ITEMS), default=ITEMS, help="how many items there are")
+    items: int = param(whole_number_kind(1, MOST_ITEMS), default=ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
         NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )

@@ -23,7 +23,7 @@ from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
 from dpselect.questions import schemas
-from dpselect.questions.kinds import items_read
+from dpselect.questions.kinds import domain_from_json
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
@@ -248,7 +248,7 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     domain = given.get("domain")
     size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
-        span = items_read("domain", dict(domain))
+        span = domain_from_json("domain", dict(domain))
         size = span.stop - span.start if isinstance(span, Span) else 0
     for name, found, most, where in (
         ("k", given.get("k"), settings.max_k, " for these data"),

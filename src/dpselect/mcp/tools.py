@@ -21,7 +21,7 @@ from dpselect.queries.planted import CHANCE, fewest
 from dpselect.questions import schemas
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 from dpselect.release import formatting
 from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies
@@ -380,6 +380,6 @@ def _schema(one: Field[Any]) -> Schema:
     """The types that a parameter may have in JSON; the question itself checks the rest."""
     kind = one.metadata["kind"]
     types = schemas.types_of(getattr(schemas, kind.shape))
-    found: Schema = {"type": types[0] if len(types) == 1 else types, "description": plain(one.metadata["help"])}
+    found: Schema = {"type": types[0] if len(types) == 1 else types, "description": strip_links(one.metadata["help"])}
     found |= {"enum": [*kind.words]} if isinstance(kind, OneOf) else {}
     return found if one.default in (None, MISSING, False) else {**found, "default": one.default}

@@ -28,7 +28,7 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.values import OfValues, paid
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
@@ -85,7 +85,7 @@ class ChoosePlan(OfValues):
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
         set_fields(self, mechanism=mechanism)
 
-    def _by_group(self, groups: AskedGroups) -> Any:
+    def _by_group(self, groups: ResolvedGroups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.groups import in_groups
@@ -132,7 +132,7 @@ class ChoosePlan(OfValues):
         if isinstance(self.question, Choose):
             of = {"domain": self.domain}
             if isinstance(self.question.by, By):
-                of |= {"delta": self.delta, **AskedGroups.of(self.question.by).said}
+                of |= {"delta": self.delta, **ResolvedGroups.from_by(self.question.by).key_fields}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
 
     def bind_draw(self, engine: Engine) -> BoundDraw:

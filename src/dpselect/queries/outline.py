@@ -17,7 +17,7 @@ from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, 
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, kind, part_of
-from dpselect.questions.kinds import items_read, items_written
+from dpselect.questions.kinds import domain_from_json, domain_to_json
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
 from dpselect.release import formatting
@@ -102,7 +102,7 @@ def _counted(value: object) -> Json:
     if isinstance(value, Column):
         return {"column": value.column}
     if isinstance(value, Span):
-        return items_written(value)
+        return domain_to_json(value)
     if isinstance(value, Listed):
         alone = {type(item) for item in value.items if item is not None} in ALONE
         return max_domain_size(value) if alone else f"{AT_MOST}{max_domain_size(value)}"
@@ -119,7 +119,7 @@ def _any(name: str, value: Json) -> object:
             raise ParameterError(name, "be a number, a text or a list", "an object")
         return Fraction(str(value)) if exact else value
     if isinstance(value, dict):
-        return Column("", str(value["column"])) if set(value) == {"column"} else items_read(name, value)
+        return Column("", str(value["column"])) if set(value) == {"column"} else domain_from_json(name, value)
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
         value = int(value.removeprefix(AT_MOST)[:40])
     if name == "domain":

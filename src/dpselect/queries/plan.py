@@ -25,7 +25,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
-from dpselect.questions.parts import AskedGroups, By, Method
+from dpselect.questions.parts import By, Method, ResolvedGroups
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
@@ -90,7 +90,7 @@ class Plan(ABC):
                 raise ParameterError(name, f"be left out for {self.verb}", getattr(self.payment, name), "give epsilon")
         if self.payment.share is not None:
             raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
-        for one, value in self.facts.said():
+        for one, value in self.facts.non_default_fields():
             if one.name not in self.takes:
                 raise ParameterError(one.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
@@ -106,8 +106,8 @@ class Plan(ABC):
         """The mechanism, and all else that is fixed before data are read."""
 
     def __repr__(self) -> str:
-        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.said()}
-        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.said()}
+        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.non_default_fields()}
+        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.non_default_fields()}
         given |= {name: facts.pop(name) for name in ("max_items_per_user",) if name in facts}
         said = f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
         return f"<{said} of data with other {', '.join(facts)}>" if facts else said
@@ -221,13 +221,13 @@ class Plan(ABC):
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or Method()
 
-    def asked_groups(self, by: By) -> AskedGroups:
+    def asked_groups(self, by: By) -> ResolvedGroups:
         """The groups that are asked for; a list that is not there is told before the bound that it would need."""
         if by.max_groups_per_user is None and isinstance(by.groups, Column):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
-        return AskedGroups.of(by)
+        return ResolvedGroups.from_by(by)
 
     def known_domain(self) -> Domain:
         """The domain, of a question that has none without."""

@@ -24,7 +24,7 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.price import price_for
 from dpselect.queries.values import OfValues, paid
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, ranks, ranks_before, ranks_of_groups, users_of_groups
@@ -90,7 +90,7 @@ class QuantilePlan(OfValues):
     def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> CertifiedQuantiles:
         return CertifiedQuantiles(**self._asked, delta=self.delta, epsilon=epsilon, kind=kind)
 
-    def _by_group(self, groups: AskedGroups) -> CertifiedQuantiles:
+    def _by_group(self, groups: ResolvedGroups) -> CertifiedQuantiles:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.groups import in_groups
@@ -142,7 +142,7 @@ class QuantilePlan(OfValues):
             "delta": self.delta if self.table is None else self.table.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **(AskedGroups.of(by).said if isinstance(by, By) else {}),
+            **(ResolvedGroups.from_by(by).key_fields if isinstance(by, By) else {}),
         }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:

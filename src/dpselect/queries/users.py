@@ -24,7 +24,7 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows, cut_by
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.price import price_for
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
@@ -58,7 +58,7 @@ class UsersPlan(Plan):
 
     question: Users
     mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
-    table: AskedGroups | None = field(init=False, repr=False, compare=False, default=None)
+    table: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
         """The noise, by how many numbers one user moves."""
@@ -74,7 +74,7 @@ class UsersPlan(Plan):
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """The narrower noise for all numbers at once; both cost every account the same, or less."""
-        most, numbers = 1 if self.table is None else self.table.each, max_domain_size(self.domain)
+        most, numbers = 1 if self.table is None else self.table.groups_per_user, max_domain_size(self.domain)
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
         if numbers is None or most < FEWEST_SHARED:
             return plain
@@ -104,7 +104,7 @@ class UsersPlan(Plan):
     @property
     def kept(self) -> int | None:
         """In how many groups a user counts."""
-        return None if self.table is None else self.table.each
+        return None if self.table is None else self.table.groups_per_user
 
     @property
     def method(self) -> str:
@@ -126,7 +126,7 @@ class UsersPlan(Plan):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
-        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.said)}
+        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.key_fields)}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same

@@ -33,7 +33,7 @@ class Kind:
     python: Callable[[Any], str] = repr
 
 
-def whole(least: int = 1, most: int = parameters.MAX_INTEGER) -> Kind:
+def whole_number_kind(least: int = 1, most: int = parameters.MAX_INTEGER) -> Kind:
     """A whole number."""
     return Kind(lambda name, value: parameters.whole_number(name, value, minimum=least, maximum=most), "WHOLE")
 
@@ -134,31 +134,31 @@ BOUNDS = Kind(_bounds, "PAIR", _numbers, python=lambda value: f"({_said(value[0]
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def items_written(value: Domain, name: str = "domain") -> Json:
+def domain_to_json(value: Domain, name: str = "domain") -> Json:
     """A domain as JSON: items, an object of start and stop, or how many there are."""
     if isinstance(value, Span):
-        return {"start": item_written(value.start), "stop": item_written(value.stop)}
+        return {"start": item_to_json(value.start), "stop": item_to_json(value.stop)}
     if isinstance(value, Size):
         return value.items
     if isinstance(value, Column):
         hint = "a column of another source may be any file: give its items"
         raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
-    return several_written(value.items)
+    return items_to_json(value.items)
 
 
-def several_written(items: Sequence[Any]) -> Json:
+def items_to_json(items: Sequence[Any]) -> Json:
     """Items as JSON: what that has no type for as [kind, text]."""
-    return [item_written(item) for item in items]
+    return [item_to_json(item) for item in items]
 
 
-def item_written(item: object) -> Json:
+def item_to_json(item: object) -> Json:
     """Return an item as JSON: what that has no type for, and integers that JavaScript would round, as [kind, text]."""
     from dpselect.release import typed
 
     return typed.label(item)
 
 
-def items_read(name: str, value: Json) -> Any:
+def domain_from_json(name: str, value: Json) -> Any:
     """What `items_written` wrote."""
     if isinstance(value, list):
         return [_item(name, one) for one in value]
@@ -227,8 +227,8 @@ def _listed(name: str, value: Any) -> Listed | Column:
     return found
 
 
-DOMAIN = Kind(_domain, "DOMAIN", items_written, items_read, _in_python)
-LISTED = Kind(_listed, "ITEMS", items_written, items_read, _in_python)
+DOMAIN = Kind(_domain, "DOMAIN", domain_to_json, domain_from_json, _in_python)
+LISTED = Kind(_listed, "ITEMS", domain_to_json, domain_from_json, _in_python)
 
 
 def _measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001

@@ -19,9 +19,9 @@ from dpselect.questions.kinds import (
     NUMBER,
     PERIODS,
     Kind,
-    items_read,
-    several_written,
-    whole,
+    domain_from_json,
+    items_to_json,
+    whole_number_kind,
 )
 from dpselect.questions.value import Value, frozen, param
 
@@ -42,7 +42,7 @@ class By(Value):
     top k chooses it privately with a twentieth of epsilon, and other questions use 1. `sizes=True` is for a top k only.
     """
 
-    said_as: ClassVar[str] = "groups"
+    error_noun: ClassVar[str] = "groups"
 
     columns: str | Sequence[str] = param(
         COLUMNS, help="repeat the question in every group of these columns, such as country", flat="by"
@@ -52,7 +52,7 @@ class By(Value):
         LISTED, default=None, help="only these groups, each returned even if empty"
     )
     max_groups_per_user: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="the most groups per user (default: all listed, or chosen privately, or 1)",
     )
@@ -62,16 +62,16 @@ class By(Value):
 
 
 @dataclass(frozen=True)
-class AskedGroups:
+class ResolvedGroups:
     """The groups of a question, with the bound that is meant where none is given."""
 
     by: tuple[str, ...]
-    listed: Domain | None
-    most: int | None  # in how many groups a user counts; None where it is to be chosen
+    listed_groups: Domain | None
+    max_groups_per_user: int | None  # in how many groups a user counts; None where it is to be chosen
     sizes: bool
 
     @classmethod
-    def of(cls, by: By, *, chooses: bool = False) -> AskedGroups:
+    def from_by(cls, by: By, *, chooses: bool = False) -> ResolvedGroups:
         """Return the groups of `by`; `chooses`: a bound that is not given can be chosen privately.
 
         Without a bound a user counts in all listed groups, so that their number is the sensitivity. A column lists an
@@ -91,16 +91,16 @@ class AskedGroups:
         return cls(columns, listed, most, by.sizes)
 
     @property
-    def said(self) -> dict[str, object]:
+    def key_fields(self) -> dict[str, object]:
         """What a ledger knows of them."""
-        return {"by": self.by, "groups": self.listed, "max_groups_per_user": self.most}
+        return {"by": self.by, "groups": self.listed_groups, "max_groups_per_user": self.max_groups_per_user}
 
     @property
-    def each(self) -> int:
+    def groups_per_user(self) -> int:
         """In how many groups one user counts at most: no more than are listed."""
-        known = None if self.listed is None else max_domain_size(self.listed)
-        assert self.most is not None
-        return self.most if known is None else min(self.most, known)
+        known = None if self.listed_groups is None else max_domain_size(self.listed_groups)
+        assert self.max_groups_per_user is not None
+        return self.max_groups_per_user if known is None else min(self.max_groups_per_user, known)
 
 
 @frozen
@@ -111,7 +111,7 @@ class Total(Value):
     own unit and must not be chosen by these data; leave it out if the owner of a gateway declares it.
     """
 
-    said_as: ClassVar[str] = "weights"
+    error_noun: ClassVar[str] = "weights"
 
     column: str = param(COLUMN, help="rank by sums over users of this column of numbers", flat="by_weight")
     _: KW_ONLY
@@ -125,7 +125,7 @@ class Total(Value):
 class Gain(Value):
     """Rank by how many users an item gained, or lost, since other periods, such as the month before."""
 
-    said_as: ClassVar[str] = "gains"
+    error_noun: ClassVar[str] = "gains"
 
     over: str | Sequence[str] = param(
         PERIODS,
@@ -159,7 +159,7 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = Kind(_popular, "POPULAR", several_written, items_read, lambda value: repr(list(value)))
+POPULAR = Kind(_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
 
 
 @frozen
@@ -169,7 +169,7 @@ class Method(Value):
     `name` may also be "set": the best method for a top k without an order.
     """
 
-    said_as: ClassVar[str] = "a method"
+    error_noun: ClassVar[str] = "a method"
 
     name: str | None = param(
         Kind(_name, "TEXT"),
@@ -180,7 +180,7 @@ class Method(Value):
     )
     _: KW_ONLY
     k_bar: int | None = param(
-        whole(), default=None, help="how many of the items with the most users to consider", rare=True
+        whole_number_kind(), default=None, help="how many of the items with the most users to consider", rare=True
     )
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
     popular: Sequence[Any] | Release | None = param(
@@ -195,15 +195,15 @@ class Method(Value):
             raise ParameterError("in_engine", "be left out if popular is given", True, _HINTS["in_engine"])
 
 
-def method_of(verb: str, method: Method) -> Method | None:
+def check_method(verb: str, method: Method) -> Method | None:
     """The method as a question of this verb takes it: a method of its own, with options that it has."""
     if method.name is not None:
-        check_name(verb, method.name)
+        check_method_name(verb, method.name)
     for option in OPTIONS:
         if getattr(method, option) and not _takes(verb, method.name, option):
             must = f"be left out for {method.name or verb}"
             raise ParameterError(option, must, came(getattr(method, option)), _HINTS[option])
-    return method if any(True for _ in method.said()) else None
+    return method if any(True for _ in method.non_default_fields()) else None
 
 
 def _takes(verb: str, name: str | None, option: str) -> bool:
@@ -221,7 +221,7 @@ def method_names(verb: str) -> list[str]:
     return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
 
 
-def check_name(verb: str, name: object) -> None:
+def check_method_name(verb: str, name: object) -> None:
     """Refuse what is no method of this verb."""
     parameters.one_of("method", name, method_names(verb))
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole
+from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole_number_kind
 from dpselect.questions.value import Value, frozen, param
 
 AMOUNTS = ("epsilon", "within", "threshold", "share")
@@ -19,7 +19,7 @@ ACCURACIES = ("within", "threshold")
 class Payment(Value):
     """How an answer is paid. Of epsilon, an accuracy and a share one is given; a delta may stand beside each."""
 
-    said_as: ClassVar[str] = "a price"
+    error_noun: ClassVar[str] = "a price"
 
     _: KW_ONLY
     epsilon: Number | None = param(
@@ -31,12 +31,12 @@ class Payment(Value):
         help="bounds the chance that this fails (at most 1e-6 to find items or groups, else 0)",
     )
     within: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="instead of epsilon: the accuracy, in [users or ranks](plan.md#accuracy-first)",
     )
     threshold: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="instead of epsilon: an item [is found](plan.md#accuracy-first) if this many users have only it",
     )

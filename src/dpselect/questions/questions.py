@@ -10,8 +10,8 @@ from dpselect._ground import parameters
 from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
-from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
+from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole_number_kind
+from dpselect.questions.parts import By, Gain, Method, Total, check_method, check_method_name
 from dpselect.questions.payment import Payment
 from dpselect.questions.value import Inner, Value, frozen, inner, param
 from dpselect.release.formatting import Json
@@ -28,7 +28,7 @@ BY = inner(By, plain=By)
 
 def _method(verb: str) -> Inner:
     def named(name: Any) -> Method:
-        check_name(verb, name)
+        check_method_name(verb, name)
         return Method(name)
 
     return inner(Method, plain=named)
@@ -56,7 +56,7 @@ class Question(Value):
         return {name: one for name, one in super().flat_fields().items() if name not in cls.without}
 
     @classmethod
-    def called(cls) -> str:
+    def name_in_errors(cls) -> str:
         """By its verb."""
         return cls.verb
 
@@ -159,7 +159,7 @@ class Question(Value):
             must = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
             raise ParameterError("sizes", must, came(by.sizes))
         if method is not None:
-            object.__setattr__(self, "method", method_of(self.verb, method))
+            object.__setattr__(self, "method", check_method(self.verb, method))
 
 
 @frozen
@@ -174,7 +174,7 @@ class TopK(Question):
     verb: ClassVar[str] = "top_k"
     without: ClassVar[tuple[str, ...]] = ("popular",)
 
-    k: int = param(whole(), default=10, help="the most items to return")
+    k: int = param(whole_number_kind(), default=10, help="the most items to return")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
     score: Total | Gain | None = param(

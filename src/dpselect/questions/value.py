@@ -37,14 +37,14 @@ def frozen(cls: type[T]) -> type[T]:
     The help of the parameters becomes a part of the docstring.
     """
     made = check_keywords(dataclass(frozen=True, repr=False, eq=False)(cls))
-    lines = [f"    {one.name}: {sentence(one)}" for one in fields(made) if "help" in one.metadata]  # type: ignore[arg-type]
+    lines = [f"    {one.name}: {help_sentence(one)}" for one in fields(made) if "help" in one.metadata]  # type: ignore[arg-type]
     text, mark, example = inspect.cleandoc(cls.__doc__ or "").partition("Example:\n")
     if lines and cls.__doc__:
         made.__doc__ = "\n".join([text.rstrip(), "", "Args:", *lines, *(["", mark + example] if mark else [])])
     return made
 
 
-def sentence(parameter: Field[Any]) -> str:
+def help_sentence(parameter: Field[Any]) -> str:
     """The help of a parameter as a sentence of a docstring."""
     said = LINK.sub(r"\1", parameter.metadata["help"])
     return f"{said[0].upper()}{said[1:]}."
@@ -53,7 +53,7 @@ def sentence(parameter: Field[Any]) -> str:
 class Value:
     """What is made of parameters: checked when it is made, equal if it says the same, its repr is its Python."""
 
-    said_as: ClassVar[str] = ""  # in an error
+    error_noun: ClassVar[str] = ""  # in an error
 
     def __post_init__(self) -> None:
         for one in self.parameters():
@@ -66,16 +66,16 @@ class Value:
         """What fields must be together; few values need it."""
 
     @classmethod
-    def called(cls) -> str:
+    def name_in_errors(cls) -> str:
         """What an error calls it."""
-        return cls.said_as
+        return cls.error_noun
 
     @classmethod
     def parameters(cls) -> tuple[Field[Any], ...]:
         """The fields, in their order."""
         return fields(cls)  # type: ignore[arg-type] # every subclass is a dataclass
 
-    def said(self) -> Iterator[tuple[Field[Any], Any]]:
+    def non_default_fields(self) -> Iterator[tuple[Field[Any], Any]]:
         """The fields that are not as they are by default: one that is added later changes no question of before."""
         for one in self.parameters():
             found = getattr(self, one.name)
@@ -84,21 +84,21 @@ class Value:
 
     def __repr__(self) -> str:
         first = self.parameters()[0]
-        told = [(one, one.metadata["kind"].python(found)) for one, found in self.said()]
+        told = [(one, one.metadata["kind"].python(found)) for one, found in self.non_default_fields()]
         inner = [text if one is first and not one.kw_only else f"{one.name}={text}" for one, text in told]
         return f"{type(self).__name__}({', '.join(inner)})"
 
     def flat(self) -> dict[str, Any]:
         """All that is said, under the names that a command and JSON have, those of inner values beside the others."""
         found: dict[str, Any] = {}
-        for one, value in self.said():
+        for one, value in self.non_default_fields():
             found |= value.flat() if isinstance(value, Value) else {_flat_name(one): value}
         return found
 
     def flat_json(self) -> dict[str, Json]:
         """The same as JSON."""
         found: dict[str, Json] = {}
-        for one, value in self.said():
+        for one, value in self.non_default_fields():
             inner = isinstance(value, Value)
             found |= value.flat_json() if inner else {_flat_name(one): one.metadata["kind"].write(value)}
         return found
@@ -106,7 +106,9 @@ class Value:
     @cached_property
     def key(self) -> str:
         """Two values say the same exactly if this is the same text."""
-        return told([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
+        return canonical_text(
+            [type(self).__name__, [[one.name, field_to_json(one, found)] for one, found in self.non_default_fields()]]
+        )
 
     def __eq__(self, other: object) -> bool:
         """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
@@ -136,7 +138,7 @@ class Value:
         return [*cls.flat_fields()]
 
     @classmethod
-    def said_of(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def pick_values(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is said under flat names of this value: None, and a flag that is as by default, say nothing."""
         usual = {_flat_name(one): one.default for one in cls.parameters()}
         names = [name for name in cls.flat_names() if given.get(name) is not None]
@@ -149,7 +151,7 @@ class Value:
             kind, name = one.metadata["kind"], _flat_name(one)
             if isinstance(kind, Inner):
                 for each in kind.classes:
-                    own = each.said_of(given)
+                    own = each.pick_values(given)
                     yield from each.mistakes(own, as_json=as_json) if own else ()
                 continue
             value = given.get(name)
@@ -157,7 +159,7 @@ class Value:
                 continue
             try:
                 if value is None:
-                    raise ParameterError(name, f"be given for {cls.called()}", "nothing")
+                    raise ParameterError(name, f"be given for {cls.name_in_errors()}", "nothing")
                 kind.read(name, kind.from_json(name, value) if as_json else value)
             except ParameterError as error:
                 yield error
@@ -176,7 +178,7 @@ class Value:
             if value is not None:
                 made[one.name] = value
             elif one.default is MISSING:
-                raise ParameterError(name, f"be given for {cls.called()}", "nothing")
+                raise ParameterError(name, f"be given for {cls.name_in_errors()}", "nothing")
         try:
             return cls(**made)
         except ParameterError as error:  # which names a field, and whoever wrote this has another name for some
@@ -193,7 +195,7 @@ class Inner(Kind):
 
     def from_flat(self, given: Mapping[str, Any], *, as_json: bool) -> Value | None:
         """The value of which something is said; of two nothing can be said at once."""
-        own = {one: one.said_of(given) for one in self.classes}
+        own = {one: one.pick_values(given) for one in self.classes}
         said = [one for one, found in own.items() if found]
         if len(said) > 1:
             name = next(iter(own[said[1]]))
@@ -215,14 +217,14 @@ def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) ->
             raise ParameterError(name, error.must, error.came, error.hint) from None
 
     def python(value: Value) -> str:
-        told = list(value.said())
+        told = list(value.non_default_fields())
         alone = plain is not None and len(told) == 1 and told[0][0] is value.parameters()[0]
         return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
 
     return Inner(read, "TEXT", python=python, classes=classes)
 
 
-def plain(words: str) -> str:
+def strip_links(words: str) -> str:
     """The help of a parameter without links.
 
     >>> plain("in [each](by-group.md) group")
@@ -240,7 +242,7 @@ def _is_default(one: Field[Any], found: Any) -> bool:
     return one.default is not None and bool(found == kind.read(one.name, one.default))
 
 
-def told(value: Json) -> str:
+def canonical_text(value: Json) -> str:
     """JSON as text that tells it from all other: by what each part is, and not by how a class of its own looks."""
     match value:
         case None | bool():
@@ -249,11 +251,11 @@ def told(value: Json) -> str:
             plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
             return plain.__repr__(value)
         case dict():
-            return f"{{{', '.join(f'{told(name)}: {told(one)}' for name, one in value.items())}}}"
-    return f"[{', '.join(map(told, value))}]"
+            return f"{{{', '.join(f'{canonical_text(name)}: {canonical_text(one)}' for name, one in value.items())}}}"
+    return f"[{', '.join(map(canonical_text, value))}]"
 
 
-def said(one: Field[Any], found: Any) -> Json:
+def field_to_json(one: Field[Any], found: Any) -> Json:
     """What a field says, as JSON that tells it from all else."""
     if found is None:
         return None

@@ -20,7 +20,7 @@ from dpselect.queries.plan import kind
 from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import Inner, param, plain
+from dpselect.questions.value import Inner, param, strip_links
 
 Fields = Mapping[str, Sequence[str]]
 Table = Mapping[str, Field[Any]]
@@ -136,7 +136,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
             found = said.get(name, "" if one.default in (None, MISSING, False, True) else str(one.default))
             value = found if menu is None or found in menu else next(iter(menu))
-            help, shape = plain(one.metadata["help"]), one.metadata["kind"].shape
+            help, shape = strip_links(one.metadata["help"]), one.metadata["kind"].shape
             controls[name] = Control(name, help, shape, menu, value)
     whose, given = _parts(verb), {name for name, one in controls.items() if one.value}
     prices = ("share", *kind(verb).accuracies, "epsilon")

@@ -23,7 +23,7 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
 from dpselect.queries.top.selection import noisy_counts
-from dpselect.questions.parts import AskedGroups
+from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import IN_ONE_GROUP
@@ -48,12 +48,12 @@ class Found:
 class FoundTopByGroup(FoundTop):
     """The best k of the items that a set union of pairs finds in each group: the whole price at any answer."""
 
-    asked: AskedGroups
+    asked: ResolvedGroups
     groups: int  # in which one user counts, at most
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the pairs of every user, in the groups that they keep."""
-        listed = self.asked.listed
+        listed = self.asked.listed_groups
         engine.check_pairs()
         if listed is not None:
             engine.check_groups(listed)
@@ -169,7 +169,7 @@ class FoundTopByGroup(FoundTop):
 
 
 def plan_found_by_group(
-    asked: AskedGroups,
+    asked: ResolvedGroups,
     k: int,
     *,
     counts: bool,
@@ -182,7 +182,7 @@ def plan_found_by_group(
     if asked.sizes:
         must = "be left out for discover: it counts users of items only"
         raise ParameterError("users", must, True, "limited-domain counts those of groups too")
-    groups = parameters.whole_number("max_groups_per_user", asked.each, minimum=1, maximum=MOST_GROUPS)
+    groups = parameters.whole_number("max_groups_per_user", asked.groups_per_user, minimum=1, maximum=MOST_GROUPS)
     plan = plan_discovery(
         k,
         epsilon=epsilon,
@@ -196,8 +196,8 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=method_reasons.discovered_by_group(listed=asked.listed is not None) + why,
+        reason=method_reasons.discovered_by_group(listed=asked.listed_groups is not None) + why,
         asked=asked,
         groups=groups,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed_groups)),
     )

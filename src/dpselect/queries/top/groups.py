@@ -22,7 +22,7 @@ from dpselect.mechanisms.top_k.sharp_counts import sharpest
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection, Terms, noisy_counts
-from dpselect.questions.parts import AskedGroups
+from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
@@ -42,7 +42,7 @@ class TopByGroup(Selection):
     """At most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
-    asked: AskedGroups
+    asked: ResolvedGroups
     of_groups: NoisyCounts | None  # what counts the users of a group
 
     @property
@@ -56,7 +56,7 @@ class TopByGroup(Selection):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the largest items of every group; listed groups that do not fit are refused now."""
-        most, listed = self.selector.max_groups_per_user, self.asked.listed
+        most, listed = self.selector.max_groups_per_user, self.asked.listed_groups
         if listed is not None:
             engine.check_groups(listed)
         rows = self.k_bar + 1  # no more of a group leave the engine
@@ -102,7 +102,7 @@ class TopByGroup(Selection):
     def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
         sizes = {one.group: len(one.rows) for one in picked}
-        shown = sorted(sizes) if self.asked.listed is None else range(len(counts.sizes))
+        shown = sorted(sizes) if self.asked.listed_groups is None else range(len(counts.sizes))
         places = np.array(shown, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(places)]
         users = [0] * len(names) if self.of_groups is None else counts.users(places).tolist()
@@ -127,7 +127,7 @@ class TopByGroup(Selection):
             "epsilon_per_pick": s.epsilon_per_pick,
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
-            **({"groups_listed": True} if self.asked.listed is not None else {}),
+            **({"groups_listed": True} if self.asked.listed_groups is not None else {}),
         }
         if self.of_groups is not None:
             parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
@@ -173,11 +173,11 @@ class TopByGroup(Selection):
 
     def _groups_counted(self, with_items: int) -> int:
         """How many numbers of users one user may have moved: those of listed groups are told in any case."""
-        return with_items if self.asked.listed is None else self.selector.max_groups_per_user
+        return with_items if self.asked.listed_groups is None else self.selector.max_groups_per_user
 
 
 def plan_by_group(
-    asked: AskedGroups,
+    asked: ResolvedGroups,
     k: int,
     *,
     counts: bool,
@@ -188,7 +188,7 @@ def plan_by_group(
     moves: int = 1,
 ) -> TopByGroup:
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
-    k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
+    k, groups, k_bar, most = parsed(k, asked.groups_per_user, k_bar, max_items_per_user)
     cut = None if most is None or most >= k else most
     counted = groups * (k * counts + asked.sizes)
     plan = plan_of(groups * k, counted)
@@ -218,7 +218,7 @@ def plan_by_group(
         counter=counter,
         of_groups=of_groups,
         privacy=privacy,
-        reason=method_reasons.limited_by_group(listed=asked.listed is not None),
+        reason=method_reasons.limited_by_group(listed=asked.listed_groups is not None),
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed_groups)),
     )

@@ -20,7 +20,7 @@ from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, Wanted
-from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
+from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
@@ -69,7 +69,7 @@ class TopKPlan(Plan):
 
             set_fields(self, totals=totals_of(self.question.score, self.named))
         groups = self.in_groups
-        if groups is not None and groups.most is None:
+        if groups is not None and groups.max_groups_per_user is None:
             set_fields(self, chosen=self._without_bound(groups))
         if self.payment.within is not None:
             set_fields(self, selection=self._near_enough(self.payment.within))
@@ -120,20 +120,20 @@ class TopKPlan(Plan):
         return " without a domain" if self.domain is None else " with a domain"
 
     @property
-    def in_groups(self) -> AskedGroups | None:
+    def in_groups(self) -> ResolvedGroups | None:
         """What is asked of groups, where anything is."""
-        return AskedGroups.of(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
+        return ResolvedGroups.from_by(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
         """To find items."""
         return question.domain is None
 
-    def _without_bound(self, groups: AskedGroups) -> ChosenGroups[Self]:
+    def _without_bound(self, groups: ResolvedGroups) -> ChosenGroups[Self]:
         """What chooses max_groups_per_user."""
         from dpselect.queries.top.group_bound import ChosenGroups
 
-        return ChosenGroups(self.given_epsilon, self.delta, groups.listed, self._bounded)
+        return ChosenGroups(self.given_epsilon, self.delta, groups.listed_groups, self._bounded)
 
     def _bounded(self, epsilon: Fraction, most: int) -> Self:
         """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
@@ -191,7 +191,7 @@ class TopKPlan(Plan):
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
             **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
-            **({} if groups is None else groups.said | {"users": groups.sizes}),
+            **({} if groups is None else groups.key_fields | {"users": groups.sizes}),
         }
 
     @property
@@ -370,7 +370,7 @@ class TopKPlan(Plan):
         terms |= {"counts": self.counted, "max_items_per_user": self.most}
         why, k = "", self.question.k
         if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
-            method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
+            method = best_by_group(k * (groups.max_groups_per_user or 1), epsilon, self.delta, self.most)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top.group_discovery import plan_found_by_group
