@@ -193,7 +193,7 @@ class CSV(Value):
         Kind(_delimiter, "TEXT"), default=None, help="what separates columns; otherwise the header shows it"
     )
     skip: int = param(
-        whole_number_kind(least=0, most=1000), default=0, help="lines to skip at the start, such as a title"
+        whole_number_kind(minimum=0, maximum=1000), default=0, help="lines to skip at the start, such as a title"
     )
     encoding: str = param(Kind(_encoding, "TEXT"), default=UTF_8, help="the encoding, such as cp1252")
 

@@ -1,4 +1,4 @@
-"""What questions are made of: groups, what ranks items, and methods with parameters of their own."""
+"""Parts of questions: groups, what ranks items, and methods with parameters of their own."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ResolvedGroups:
 
     by: tuple[str, ...]
     listed_groups: Domain | None
-    max_groups_per_user: int | None  # in how many groups a user counts; None where it is to be chosen
+    max_groups_per_user: int | None  # None if it is to be chosen
     sizes: bool
 
     @classmethod
@@ -78,29 +78,29 @@ class ResolvedGroups:
         unknown number.
         """
         columns: Any = by.columns
-        listed: Any = by.groups
-        most = by.max_groups_per_user
-        if most is None and listed is not None:
-            most = max_domain_size(listed)
-            if most is None and not chooses:
-                must = "be given if only reading the list tells how many groups there are"
+        listed_groups: Any = by.groups
+        max_groups_per_user = by.max_groups_per_user
+        if max_groups_per_user is None and listed_groups is not None:
+            max_groups_per_user = max_domain_size(listed_groups)
+            if max_groups_per_user is None and not chooses:
+                requirement = "be given if only reading the list tells how many groups there are"
                 hint = "By(..., max_groups_per_user=1), --max-groups-per-user; or list the groups"
-                raise ParameterError("max_groups_per_user", must, "nothing", hint)
-        elif most is None and not chooses:
-            most = 1
-        return cls(columns, listed, most, by.sizes)
+                raise ParameterError("max_groups_per_user", requirement, "nothing", hint)
+        elif max_groups_per_user is None and not chooses:
+            max_groups_per_user = 1
+        return cls(columns, listed_groups, max_groups_per_user, by.sizes)
 
     @property
     def key_fields(self) -> dict[str, object]:
-        """What a ledger knows of them."""
+        """Fields by which a ledger knows the groups."""
         return {"by": self.by, "groups": self.listed_groups, "max_groups_per_user": self.max_groups_per_user}
 
     @property
     def groups_per_user(self) -> int:
-        """In how many groups one user counts at most: no more than are listed."""
-        known = None if self.listed_groups is None else max_domain_size(self.listed_groups)
+        """Largest number of groups in which one user counts: no more than are listed."""
+        listed_size = None if self.listed_groups is None else max_domain_size(self.listed_groups)
         assert self.max_groups_per_user is not None
-        return self.max_groups_per_user if known is None else min(self.max_groups_per_user, known)
+        return self.max_groups_per_user if listed_size is None else min(self.max_groups_per_user, listed_size)
 
 
 @frozen
@@ -137,14 +137,14 @@ class Gain(Value):
     lost: bool = param(FLAG, default=False, help="rank by the users lost since then, instead of gained", rare=True)
 
 
-def _popular(name: str, value: Any) -> tuple[Any, ...]:
+def _parse_popular(name: str, value: Any) -> tuple[Any, ...]:
     from dpselect.release.release import Release
 
-    found = value.labels if isinstance(value, Release) else value
-    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+    labels = value.labels if isinstance(value, Release) else value
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Sequence):
         raise ParameterError(name, "be a list of items, best first, or a release", type(value).__name__)
     try:
-        items = tuple(dict.fromkeys(found))
+        items = tuple(dict.fromkeys(labels))
     except TypeError:
         raise ParameterError(name, "hold items that can be looked up", "others") from None
     if any(isinstance(item, int) and item.bit_length() > parameters.MAX_BITS for item in items):
@@ -152,14 +152,14 @@ def _popular(name: str, value: Any) -> tuple[Any, ...]:
     return items
 
 
-def _name(name: str, value: object) -> str:
-    known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(name, "be the name of a method", came(value), parameters.suggest(value, known))
+def _parse_name(name: str, value: object) -> str:
+    known_names = [AUTO, SET, *dict.fromkeys(row.name for row in methods.METHODS)]
+    if not isinstance(value, str) or value not in known_names:
+        raise ParameterError(name, "be the name of a method", came(value), parameters.suggest(value, known_names))
     return value
 
 
-POPULAR = Kind(_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
+POPULAR = Kind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
 
 
 @frozen
@@ -172,7 +172,7 @@ class Method(Value):
     error_noun: ClassVar[str] = "a method"
 
     name: str | None = param(
-        Kind(_name, "TEXT"),
+        Kind(_parse_name, "TEXT"),
         default=None,
         help="the method, if dpselect should not choose it",
         flat="method",
@@ -188,7 +188,7 @@ class Method(Value):
     )
 
     def check(self) -> None:
-        """The best method has no name, and who chooses popular items first looks at what others gave."""
+        """Read "auto" as no name; refuse `popular` in an engine, where no user sees what others gave."""
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
         if self.in_engine and self.popular:
@@ -196,13 +196,13 @@ class Method(Value):
 
 
 def check_method(verb: str, method: Method) -> Method | None:
-    """The method as a question of this verb takes it: a method of its own, with options that it has."""
+    """Return the method as a question of this verb takes it, a method of the verb with options that it has, or None."""
     if method.name is not None:
         check_method_name(verb, method.name)
     for option in OPTIONS:
         if getattr(method, option) and not _takes(verb, method.name, option):
-            must = f"be left out for {method.name or verb}"
-            raise ParameterError(option, must, came(getattr(method, option)), _HINTS[option])
+            requirement = f"be left out for {method.name or verb}"
+            raise ParameterError(option, requirement, came(getattr(method, option)), _HINTS[option])
     return method if any(True for _ in method.non_default_fields()) else None
 
 
@@ -210,19 +210,19 @@ def _takes(verb: str, name: str | None, option: str) -> bool:
     if option == "k_bar":
         return verb == "top_k" and (name is None or name in LIMITED)
     if option == "in_engine":
-        able = ["discover"] if verb == "top_k" else [one.name for one in methods.methods(verb) if one.in_engine]
-        return bool(able) and (name is None or name in able)
-    able = [one.name for one in methods.methods(verb) if one.popular]
-    return bool(able) and (name is None or name in able)
+        able_names = ["discover"] if verb == "top_k" else [row.name for row in methods.methods(verb) if row.in_engine]
+        return bool(able_names) and (name is None or name in able_names)
+    able_names = [row.name for row in methods.methods(verb) if row.popular]
+    return bool(able_names) and (name is None or name in able_names)
 
 
 def method_names(verb: str) -> list[str]:
-    """What may be said as the method of a verb."""
+    """Return the names that the method of a verb may have."""
     return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
 
 
 def check_method_name(verb: str, name: object) -> None:
-    """Refuse what is no method of this verb."""
+    """Refuse a name that is no method of this verb."""
     parameters.one_of("method", name, method_names(verb))
 
 

@@ -1,4 +1,4 @@
-"""What is offered for an answer: epsilon, a share of the budget, or whatever an accuracy costs."""
+"""The payment of an answer: epsilon, a share of the budget, or whatever an accuracy costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCURACIES = ("within", "threshold")
 
 @frozen
 class Payment(Value):
-    """How an answer is paid. Of epsilon, an accuracy and a share one is given; a delta may stand beside each."""
+    """The price of an answer. Of epsilon, an accuracy and a share one is given; a delta may go with each."""
 
     error_noun: ClassVar[str] = "a price"
 
@@ -43,18 +43,18 @@ class Payment(Value):
     share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
 
     def check(self) -> None:
-        """One amount at most."""
-        first, *others = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
-        for name in others:
-            hint = f"each is a price of its own: give {first} or {name}"
-            raise ParameterError(name, f"be left out if {first} is given", came(getattr(self, name)), hint)
+        """Refuse more than one amount."""
+        given_name, *more_names = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
+        for name in more_names:
+            hint = f"each is a price of its own: give {given_name} or {name}"
+            raise ParameterError(name, f"be left out if {given_name} is given", came(getattr(self, name)), hint)
 
     @property
     def accuracy(self) -> str | None:
-        """The name of the accuracy that is asked for, if one is."""
+        """Name of the accuracy that is asked for, if one is."""
         return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
 
     @property
     def exact_delta(self) -> Fraction | None:
-        """The delta, where one is given."""
+        """The delta that is given, or None."""
         return self.delta  # type: ignore[return-value] # its kind has read it

@@ -27,11 +27,11 @@ BY = inner(By, plain=By)
 
 
 def _method(verb: str) -> Inner:
-    def named(name: Any) -> Method:
+    def from_name(name: Any) -> Method:
         check_method_name(verb, name)
         return Method(name)
 
-    return inner(Method, plain=named)
+    return inner(Method, plain=from_name)
 
 
 _BY = "answer in every group: a column, several columns, or By(...)"
@@ -52,12 +52,12 @@ class Question(Value):
 
     @classmethod
     def flat_fields(cls) -> dict[str, Field[Any]]:
-        """All fields by their flat names, but for those of its parts that it has no use for."""
-        return {name: one for name, one in super().flat_fields().items() if name not in cls.without}
+        """Return all fields by their flat names, but for those of its parts that the question has no use for."""
+        return {name: parameter for name, parameter in super().flat_fields().items() if name not in cls.without}
 
     @classmethod
     def name_in_errors(cls) -> str:
-        """By its verb."""
+        """Return the verb."""
         return cls.verb
 
     def to_dict(self) -> dict[str, Json]:
@@ -65,7 +65,7 @@ class Question(Value):
         return {"verb": self.verb, **self.flat_json()}
 
     @staticmethod
-    def from_dict(found: Mapping[str, Json]) -> Question:
+    def from_dict(document: Mapping[str, Json]) -> Question:
         """Return the question of a dict, such as `to_dict` returns, with the same checks as for any other.
 
         Raises ParameterError for a key that the question does not have, such as a price.
@@ -74,12 +74,12 @@ class Question(Value):
             >>> Question.from_dict({"verb": "top_k", "k": 5, "by": ["country"]})
             TopK(5, by='country')
         """
-        if not isinstance(found, Mapping):
-            raise ParameterError("question", "be an object with a verb", came(found))
-        kind = QUESTIONS[parameters.one_of("verb", found.get("verb"), QUESTIONS)]
-        given = {name: value for name, value in found.items() if name != "verb"}
-        parameters.refuse_unknown_names(given, kind.flat_names(), f"be a parameter of {kind.verb}")
-        return kind.from_flat(given, as_json=True)
+        if not isinstance(document, Mapping):
+            raise ParameterError("question", "be an object with a verb", came(document))
+        kind = QUESTIONS[parameters.one_of("verb", document.get("verb"), QUESTIONS)]
+        flat_values = {name: value for name, value in document.items() if name != "verb"}
+        parameters.refuse_unknown_names(flat_values, kind.flat_names(), f"be a parameter of {kind.verb}")
+        return kind.from_flat(flat_values, as_json=True)
 
     def at(
         self,
@@ -153,11 +153,11 @@ class Question(Value):
         return simulated
 
     def check(self) -> None:
-        """The method is one of this verb, and groups are asked for what this verb knows of them."""
+        """Refuse a method of another verb, and group sizes for a verb that does not know them."""
         by, method = getattr(self, "by", None), getattr(self, "method", None)
         if isinstance(by, By) and by.sizes and "users" in self.without:
-            must = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
-            raise ParameterError("sizes", must, came(by.sizes))
+            requirement = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
+            raise ParameterError("sizes", requirement, came(by.sizes))
         if method is not None:
             object.__setattr__(self, "method", check_method(self.verb, method))
 
@@ -266,7 +266,7 @@ class Users(Question):
     )
 
     def check(self) -> None:
-        """Groups are listed."""
+        """Refuse groups that are not listed."""
         super().check()
         if isinstance(self.by, By) and self.by.groups is None:
             hint = "groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True)), --users"
@@ -294,4 +294,6 @@ class OneEach(Quantile):
     per_user: None = param(one_of(), default=None, help="nobody has several")  # type: ignore[assignment]
 
 
-QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram, Users)}
+QUESTIONS: dict[str, type[Question]] = {
+    question.verb: question for question in (TopK, Union, Choose, Quantile, Histogram, Users)
+}
