@@ -372,7 +372,7 @@ class Dataset(Verbs):
             engine = opened.enter_context(self._opened(plan))
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
             plan = plan.for_rows(rows)
-            answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
+            answer = _then(_then(plan.bind(engine), rows.describe_rows), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}

@@ -23,7 +23,7 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Ledger
-from dpselect.release.item_columns import names_of
+from dpselect.release.item_columns import item_column_names
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
 
@@ -144,8 +144,8 @@ def test_tables_have_a_column_for_each(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_free() -> None:
-    assert names_of({}) == ("item",)
-    assert names_of({"item": ("rank", "item_rank", "Rank", "x")}) == (
+    assert item_column_names({}) == ("item",)
+    assert item_column_names({"item": ("rank", "item_rank", "Rank", "x")}) == (
         "item_rank",
         "item_item_rank",
         "item_item_item_Rank",

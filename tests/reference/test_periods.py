@@ -18,7 +18,7 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
 from dpselect.errors import ParameterError
 from dpselect.flat import dataset_of
-from dpselect.release.rows import in_periods
+from dpselect.release.rows import add_periods
 from tests.engines.timed_rows import period_of
 
 DAY = datetime.timedelta(days=1)
@@ -163,7 +163,7 @@ def said(asked: dps.Dataset, now: str = "2030-01-01") -> list[str]:
     release = asked.choose(domain=["x", "y"], epsilon="0.5")
     plain = dps.Dataset(ROWS, user="user", item="item").choose(domain=["x", "y"], epsilon="0.5")
     assert asked._periods is not None
-    found = in_periods(plain, asked._periods, datetime.datetime.fromisoformat(f"{now}T00:00:00+00:00")).privacy
+    found = add_periods(plain, asked._periods, datetime.datetime.fromisoformat(f"{now}T00:00:00+00:00")).privacy
     assert found.unit == release.privacy.unit == "user in one month"
     assert found.epsilon == plain.privacy.epsilon
     assert "per user in one month, add-remove neighbours" in found.promise

@@ -33,13 +33,13 @@ def picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the
     days = sorted({point.day for point in points})
     when = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
     entries = sorted({point.entry for point in points})
-    across = Axis.of(f"{what}{when}", map(float, entries))
+    across = Axis.from_values(f"{what}{when}", map(float, entries))
     whole = [(at, said) for at, said in across.ticks if at == round(at)]
     across = Axis(across.name, across.low, across.high, whole)
     drawn = [
         Line(name, [(one.entry, 100 * one.part) for one in of_line], steps=True) for name, of_line in lines.items()
     ]
-    chart = Chart(drawn, across, Axis.of("percent of the budget used", [0, 100]))
+    chart = Chart(drawn, across, Axis.from_values("percent of the budget used", [0, 100]))
     ends = {name: f"{100 * of_line[-1].part:.0f} % used." for name, of_line in lines.items() if of_line}
     told = " ".join(f"{name}: {end}" if name else end for name, end in ends.items())
     title = "How much of each budget is used"

@@ -12,7 +12,7 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.planned import question_of
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import EntryKind
-from dpselect.release.archive import archived
+from dpselect.release.archive import archive_release
 
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
@@ -37,7 +37,7 @@ def paid(release: Release, ledger: Ledger, *, follows_from_it: bool) -> tuple[Fi
 
 def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
     """The question and its answer, wherever this release is the answer."""
-    text, asked = archived(release), dict[int, "Entry"]()
+    text, asked = archive_release(release), dict[int, "Entry"]()
     for entry in ledger.entries():
         if entry.kind is EntryKind.HOLD:
             asked[entry.number] = entry

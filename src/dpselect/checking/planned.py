@@ -12,7 +12,7 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.queries.outline import planned_like
 from dpselect.queries.plan import Plan
 from dpselect.release import formatting
-from dpselect.release.rows import not_ended
+from dpselect.release.rows import not_ended_sentences
 
 if TYPE_CHECKING:
     from dpselect.release.answers.outcome import Outcome
@@ -71,8 +71,8 @@ def _planned(release: Release, outcome: Outcome, plan: Plan, rows: OfRows | None
     planned = replace(plan.answer(outcome), question=release.question, charged=release.charged)
     if rows is None:
         return planned
-    planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
-    if rows.periods is None or not set(last) & not_ended(rows.periods):
+    planned, last = rows.describe_rows(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
+    if rows.periods is None or not set(last) & not_ended_sentences(rows.periods):
         return planned
     said = planned.privacy
     return replace(planned, privacy=replace(said, sentences=(*said.sentences, *last)))

@@ -133,7 +133,9 @@ class Forecast(Tabular):
         ends = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
         marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ends, strict=True)]
         bars = Bars("items", marks)
-        return Leaflet(TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
+        return Leaflet(
+            TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", headline=FREE
+        )
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person; those without any value are left out."""

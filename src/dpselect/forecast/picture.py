@@ -26,7 +26,7 @@ class Point:
 def picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
     """Three charts with a line for each method, and the ends of the lines in words."""
     epsilons = {float(one.epsilon): price(one.epsilon) for of_line in lines.values() for one in of_line}
-    ends = Axis.of("epsilon", epsilons, log=True)
+    ends = Axis.from_values("epsilon", epsilons, log=True)
     across = Axis("epsilon", ends.low, ends.high, list(epsilons.items()), log=True)
 
     def chart(name: str, value: Callable[[Point], float | None], *ends: float, log: bool = False) -> Chart:
@@ -34,7 +34,9 @@ def picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
             Line(line, [(float(one.epsilon), found) for one in of_line if (found := value(one)) is not None])
             for line, of_line in lines.items()
         ]
-        return Chart(drawn, across, Axis.of(name, [*ends, *(y for one in drawn for _, y in one.points)], log=log))
+        return Chart(
+            drawn, across, Axis.from_values(name, [*ends, *(y for one in drawn for _, y in one.points)], log=log)
+        )
 
     panels = [
         chart(ITEMS, lambda one: one.items, 0),

@@ -226,7 +226,7 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
         if known is not None:
             from dpselect.release import typed
 
-            given["domain"] = [typed.label(one) for one in known]
+            given["domain"] = [typed.label_to_json(one) for one in known]
     if verb == "quantile":
         bounds = settings.values[str(item)]
         if given.get("bounds") is None:

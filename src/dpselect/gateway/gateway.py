@@ -34,7 +34,7 @@ from dpselect.gateway.store import PUT_BACK, Jobs, only_one
 from dpselect.ledger import Account
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Entry
-from dpselect.release.archive import restored
+from dpselect.release.archive import restore_release
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
@@ -372,7 +372,7 @@ class Gateway:
             release = None if settle is None else settle.release
             if paid is None or release is None:
                 raise self._not_found(person, number)
-            found = Answer(number, restored(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
+            found = Answer(number, restore_release(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(release))
         if found.data not in self.open_to(person):
             raise Refused("not-found", "There is no answer with that id.")

@@ -30,7 +30,7 @@ from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced
 from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
 from dpselect.ledger.stated import Spending, Stated
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from dpselect.release.release import Receipt, Release
 
 DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
@@ -253,12 +253,12 @@ class Budget:
             return None
         with self._lock:
             stored = self._answers.get(question.text)
-        return None if stored is None else restored(stored)
+        return None if stored is None else restore_release(stored)
 
     def _store(self, question: Fingerprint, release: Release) -> None:
         """Keep the answer as text, which nobody who has the release can alter."""
         if question.repeatable:
-            kept = archived(release)
+            kept = archive_release(release)
             with self._lock:
                 self._answers[question.text] = kept
 
@@ -411,7 +411,7 @@ class LedgerBudget(Budget):
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=of_account(asked, ZERO, standings, repeated=True))
+                    return replace(restore_release(stored), charged=of_account(asked, ZERO, standings, repeated=True))
             order, during = next(iter(standings)).order, question.periods
             reservation = None
             ceiling = asked.price_at(order)
@@ -434,7 +434,7 @@ class LedgerBudget(Budget):
                 raise
             release = ask()
             cost = asked.cost_at(release, order)
-            after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
+            after: Collection[Standing] = [ledger.settle(reservation, cost, archive_release(release))]
             if len(reservation.parts) > 1:
                 with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
                     after = ledger.standings(self.account, during).values()

@@ -71,7 +71,7 @@ def _canonical(value: object) -> Json:
 
 def named(item: object) -> str:
     """What tells a public item from every other: its type and its value, in the form that JSON gives it."""
-    return f"{type(item).__name__} {json.dumps(typed.label(item))}"
+    return f"{type(item).__name__} {json.dumps(typed.label_to_json(item))}"
 
 
 def _domain(domain: Domain) -> Json:

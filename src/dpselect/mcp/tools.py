@@ -26,8 +26,8 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies
 from dpselect.release.formatting import Json
-from dpselect.release.groups import told_apart
-from dpselect.release.places import column
+from dpselect.release.groups import typed_group
+from dpselect.release.places import places_column
 from dpselect.release.release import Release
 from dpselect.remote.problems import error_of
 
@@ -260,7 +260,7 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
     columns = release.to_columns()
     columns = {name: values for name, values in columns.items() if name != "rank"}
     places = release.places
-    columns |= {} if places is None else column(places)
+    columns |= {} if places is None else places_column(places)
     some = [[_cell(one) for one in row] for row in zip(*(values[start:] for values in columns.values()), strict=True)]
     lacking = _lacking(release)
     return {
@@ -291,8 +291,8 @@ def _lacking(release: Release) -> str | None:
     k = release.privacy.parameters.get("k")
     if release.groups is None or not isinstance(k, int):
         return fewer
-    rows = Counter(told_apart(item.group) for item in release.items)
-    each = [(group.values, rows[told_apart(group.values)]) for group in release.groups.shown]
+    rows = Counter(typed_group(item.group) for item in release.items)
+    each = [(group.values, rows[typed_group(group.values)]) for group in release.groups.shown]
     short = [
         f"{', '.join(str(_cell(value)) for value in group)} ({many:,} of {k:,})" for group, many in each if many < k
     ]
@@ -315,7 +315,7 @@ def planted(least: Any) -> Json:
         return "only items that the owner or the question lists can appear"
     return (
         f"fewer than {least:,} people together, with any number of items each, make any text of theirs appear with "
-        f"probability at most {formatting.few(100 * float(CHANCE), 4)} %"
+        f"probability at most {formatting.round_digits(100 * float(CHANCE), 4)} %"
     )
 
 

@@ -191,14 +191,14 @@ class ChoosePlan(OfValues):
             parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
             return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
         parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
-        return Statement.of(self.price, name, parameters, (self.sentence, *self.scale.sentences))
+        return Statement.from_privacy(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
     def _near(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
             return accuracy.NOTHING
         gap = self.mechanism.gap(BETA, candidates)
-        of_one = accuracy.best_of(gap, None if self.of_scores else self.scale)
+        of_one = accuracy.chosen_item(gap, None if self.of_scores else self.scale)
         return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
 
     @property

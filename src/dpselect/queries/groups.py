@@ -116,7 +116,7 @@ class InGroups:
         how = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
         used = {**parameters, "max_groups_per_user": self.most, **found}
         said = (how, *scale.sentences, *sentences)
-        return Statement.of(self.privacy, mechanism, used | scale.parameters, said)
+        return Statement.from_privacy(self.privacy, mechanism, used | scale.parameters, said)
 
 
 def in_groups(

@@ -179,4 +179,4 @@ class HistogramPlan(Plan):
             parameters["epsilon_per_count"] = rate
             noise = describe_laplace(rate)
         sentences = (*describe_histogram(noise, self.most), *self.scale.sentences)
-        return Statement.of(self.price, self.method, parameters | self.scale.parameters, sentences)
+        return Statement.from_privacy(self.price, self.method, parameters | self.scale.parameters, sentences)

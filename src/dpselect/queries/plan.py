@@ -299,7 +299,7 @@ class Plan(ABC):
 
     def for_rows(self, rows: OfRows) -> Self:
         """Return the plan that knows which users of these rows count: once in each period, and by the kept rows."""
-        period, bound = rows.counted_in_each, rows.bound
+        period, bound = rows.counting_period, rows.bound
         return self if period is None and bound is None else self.counting(period, bound)
 
     def counting(self, period: str | None, bound: RowBound | None) -> Self:

@@ -27,7 +27,7 @@ from dpselect.queries.values import OfValues, paid
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
-from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, ranks, ranks_before, ranks_of_groups, users_of_groups
+from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, planned_ranks, ranks, ranks_of_groups, users_of_groups
 from dpselect.release.answers import quantile_sentences
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.target_accuracy import describe_target_ranks
@@ -227,7 +227,7 @@ class QuantilePlan(OfValues):
     def near(self) -> Accuracy:
         """How far answers may be from their ranks, of one group or of all rows, before there is one."""
         mechanism = self.mechanism
-        return ranks_before(
+        return planned_ranks(
             mechanism.gap(BETA).__ceil__(),
             mechanism.added(BETA) if mechanism.counts_decide(BETA) else None,
             len(mechanism.shares) > 1,
@@ -267,7 +267,7 @@ class QuantilePlan(OfValues):
         if self.table is not None:
             return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
         sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
-        return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
+        return Statement.from_privacy(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
 def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:

@@ -195,4 +195,4 @@ class UsersPlan(Plan):
             noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
         parameters |= {"users_by": self.by, **self.scale.parameters}
         sentences = (*describe_users(noise, in_groups=self.table is not None), *self.scale.sentences)
-        return Statement.of(self.price, self.method, parameters, sentences)
+        return Statement.from_privacy(self.price, self.method, parameters, sentences)

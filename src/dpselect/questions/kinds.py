@@ -164,7 +164,7 @@ def item_to_json(item: object) -> Json:
     """Return an item as JSON: what that has no type for, and integers that JavaScript would round, as [kind, text]."""
     from dpselect.release import typed
 
-    return typed.label(item)
+    return typed.label_to_json(item)
 
 
 def domain_from_json(name: str, value: Json) -> Any:
@@ -198,7 +198,7 @@ def _plain_from_json(value: Json) -> object:
 
     if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
         raise TypeError
-    return typed.read(value)
+    return typed.value_from_json(value)
 
 
 def _domain_in_python(value: Domain) -> str:

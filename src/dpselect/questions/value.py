@@ -39,9 +39,9 @@ def frozen(cls: type[T]) -> type[T]:
     decorated = check_keywords(dataclass(frozen=True, repr=False, eq=False)(cls))
     lines = [
         f"    {parameter.name}: {help_sentence(parameter)}"
-        for parameter in fields(decorated)
+        for parameter in fields(decorated)  # type: ignore[arg-type]
         if "help" in parameter.metadata
-    ]  # type: ignore[arg-type]
+    ]
     text, mark, example = inspect.cleandoc(cls.__doc__ or "").partition("Example:\n")
     if lines and cls.__doc__:
         decorated.__doc__ = "\n".join([text.rstrip(), "", "Args:", *lines, *(["", mark + example] if mark else [])])
@@ -269,7 +269,8 @@ def canonical_text(value: Json) -> str:
             plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
             return plain.__repr__(value)
         case dict():
-            return f"{{{', '.join(f'{canonical_text(name)}: {canonical_text(member)}' for name, member in value.items())}}}"
+            members = (f"{canonical_text(name)}: {canonical_text(member)}" for name, member in value.items())
+            return f"{{{', '.join(members)}}}"
     return f"[{', '.join(map(canonical_text, value))}]"
 
 

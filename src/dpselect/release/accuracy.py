@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, USERS, Scale, column_of
+from dpselect.release.scale import GROUP_USERS, USERS, Scale, score_column
 
 TIMES = 95  # of 100 answers
 BETA = 1 - TIMES / 100
@@ -29,13 +29,13 @@ class Accuracy:
         return Accuracy((*self.sentences, *other.sentences), {**self.numbers, **other.numbers})
 
     @property
-    def of_nothing(self) -> Accuracy:
+    def without_items(self) -> Accuracy:
         """What of it holds where nothing came back."""
         kept = [one for one in self.sentences if any(mark in one for mark in OF_NOTHING)]
         return Accuracy(tuple(one.replace(f"{SHORT}no missing item", "No item") for one in kept), self.numbers)
 
     @property
-    def told(self) -> tuple[str, tuple[str, ...]]:
+    def opening_and_remainder(self) -> tuple[str, tuple[str, ...]]:
         """The first sentence as it follows on an answer, and all that it leaves to say."""
         if not self.sentences or not self.numbers:  # a sentence without a number says what cannot be said
             return "", self.sentences
@@ -68,7 +68,7 @@ NONE, NO_OTHER = "none could be released", "no other could be released"
 DISCOVERED, OF_DOMAIN = "A discovered item", "An item of the domain"
 
 
-def whole(gap: Fraction) -> int:
+def largest_whole_below(gap: Fraction) -> int:
     """Counts are whole: a gap that is below t is at most the largest whole number below t."""
     return max(0, gap.__ceil__() - 1)
 
@@ -76,36 +76,36 @@ def whole(gap: Fraction) -> int:
 # ---- what was chosen --------------------------------------------------------------------------------------
 
 
-def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
+def chosen_item(gap: Fraction, scale: Scale | None) -> Accuracy:
     """Of one that was chosen; no scale is that of the caller's own scores."""
     if scale is not None:
-        most = scale.said(whole(gap))
-        return Accuracy((f"{CHOSEN[0]} over {most} more than this one.",), {"gap": whole(gap)})
+        most = scale.format_score(largest_whole_below(gap))
+        return Accuracy((f"{CHOSEN[0]} over {most} more than this one.",), {"gap": largest_whole_below(gap)})
     return Accuracy((f"{CHOSEN[1]} over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
 def ranking(gap: int, *, what: str = "An item", scale: Scale = USERS) -> Accuracy:
     """Of items best first: of all that there are, of a domain, or of those that were discovered."""
-    said = f"{what} {BELOW} at most {scale.said(gap)} more than that other."
+    said = f"{what} {BELOW} at most {scale.format_score(gap)} more than that other."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
+def unordered_set(gap: int, scale: Scale = USERS) -> Accuracy:
     """Of a set of items of a domain."""
-    said = f"{OF_DOMAIN} that is left out has at most {scale.said(gap)} more than any one here."
+    said = f"{OF_DOMAIN} that is left out has at most {scale.format_score(gap)} more than any one here."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
+def early_end(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
-        f"{SHORT}no missing item has over {scale.said(reach)} more than the "
-        f"item at rank {after:,} (over {scale.said(reach)} in total, if there are fewer items)."
+        f"{SHORT}no missing item has over {scale.format_score(reach)} more than the "
+        f"item at rank {after:,} (over {scale.format_score(reach)} in total, if there are fewer items)."
     )
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
-def ranks_before(
+def planned_ranks(
     gap: int, added: int | None, several: bool, values: str, scale: Scale, *, shared: int | None = None
 ) -> Accuracy:
     """Of quantiles that are not drawn yet, of the counted `values`, whatever the data are.
@@ -114,7 +114,9 @@ def ranks_before(
     number of users at one value that the gap is for.
     """
     whom = "any of the values" if several else "the value"
-    said = f"{OF_VALUES}{values}{ABOUT_VALUES}at most {scale.said(gap)} too many will lie below {whom}, or above."
+    said = (
+        f"{OF_VALUES}{values}{ABOUT_VALUES}at most {scale.format_score(gap)} too many will lie below {whom}, or above."
+    )
     if shared is not None:
         said += f" Where over {shared // 10**6} million users share one value, it may be more."
     numbers: dict[str, object] = {"gap": gap}
@@ -131,8 +133,8 @@ def ranks(most: tuple[int, int], users: int, width: int, several: bool, values: 
     """Of quantiles of the counted `values`, of about so many users, of whom `most` too many lie below and above."""
     below, above = most
     whom = "any of these values" if several else "the value"
-    said = f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.said(max(0, users))} {up_to(below)} too many lie below "
-    said += f"{whom}, and {up_to(above)} too many above"
+    said = f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.format_score(max(0, users))} {format_at_most(below)} too many lie below "
+    said += f"{whom}, and {format_at_most(above)} too many above"
     if several:
         said += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
     said += "."
@@ -141,7 +143,7 @@ def ranks(most: tuple[int, int], users: int, width: int, several: bool, values: 
     return Accuracy((said, of_users), numbers)
 
 
-def up_to(number: int) -> str:
+def format_at_most(number: int) -> str:
     """How many there are at most, before what they are."""
     return f"at most {number:,}" if number else "none"
 
@@ -165,14 +167,14 @@ ONE_ROW = "any one row, chosen beforehand,"
 OUTSIDE = "about 1 in 20 rows may be outside"
 
 
-def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
+def score_interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
     """Between which scores the true one lies; none is below 0."""
     if count is None or width is None:
         return None, None
     return scale.value(max(0, count - width)), scale.value(max(0, count + width))
 
 
-def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
+def separate_counts(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
     spread = f"{scale.value(width):,}{nearer}"
     said = f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
@@ -197,7 +199,7 @@ def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
     truth = "number of counted users" if scale.bounds else "true number of users"
     said = (
         f"The {truth} of any one group, chosen beforehand, is between low and high: "
-        f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
+        f"{score_column(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
     return Accuracy((said,), {"width_of_group_users": width})
 
@@ -210,7 +212,7 @@ def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
 
 def counts_of_all(width: int, one: int, scale: Scale = USERS, what: str = "item") -> Accuracy:
     """Of the counts of a whole domain, each with noise of its own."""
-    single = f"That of one {what}, chosen before the counts are seen, is within {scale.said(one)} of its count."
+    single = f"That of one {what}, chosen before the counts are seen, is within {scale.format_score(one)} of its count."
     return Accuracy((_at_once(width, scale, what), single), {"width_of_counts": width, "width_of_one_count": one})
 
 
@@ -220,12 +222,12 @@ def _at_once(width: int, scale: Scale, what: str = "item") -> str:
     return f"The {truth} of all {what}s {AT_ONCE}: {scale.noisy} plus or minus {width:,}."
 
 
-def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
+def union_counts(widths: Sequence[int], scale: Scale) -> Accuracy:
     """Of the counts of a union, in which every user counts for a few of their items."""
-    return counts_apart(max(widths), scale, ", or nearer" if len(set(widths)) > 1 else "")
+    return separate_counts(max(widths), scale, ", or nearer" if len(set(widths)) > 1 else "")
 
 
-def counts_that_decided(width: int, scale: Scale) -> Accuracy:
+def selecting_counts(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
         f"The {scale.truth} of {ONE_ROW} is between low and high, even if noise lifted it above the threshold: "
@@ -234,6 +236,6 @@ def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
-def said_users(number: int) -> str:
+def format_users(number: int) -> str:
     """So many users."""
-    return USERS.said(number)
+    return USERS.format_score(number)

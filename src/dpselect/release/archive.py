@@ -15,7 +15,7 @@ from dpselect.release.release import Ended, Item, Kind, Measurement, Release, St
 from dpselect.release.statement import Ranked
 
 
-def archived(release: Release) -> str:
+def archive_release(release: Release) -> str:
     """The release as one line of text. What a budget was charged is the ledger's own."""
     statement, accuracy = release.privacy, release.accuracy
     return json.dumps(
@@ -29,11 +29,11 @@ def archived(release: Release) -> str:
             "delta": str(statement.delta),
             "neighbors": str(statement.neighbors),
             "mechanism": statement.mechanism,
-            "parameters": typed.named(statement.parameters),
+            "parameters": typed.mapping_to_json(statement.parameters),
             "bound": statement.bound,
             "sentences": list(statement.sentences),
             "unit": statement.unit,
-            "accuracy": [list(accuracy.sentences), typed.named(accuracy.numbers)],
+            "accuracy": [list(accuracy.sentences), typed.mapping_to_json(accuracy.numbers)],
             **({} if release.groups is None else {"groups": _groups(release.groups)}),
             **({} if release.question is None else {"question": dict(release.question)}),
         },
@@ -43,7 +43,7 @@ def archived(release: Release) -> str:
     )
 
 
-def restored(text: str) -> Release:
+def restore_release(text: str) -> Release:
     """The release that `archived` wrote."""
     found = json.loads(text)
     statement = Statement(
@@ -51,7 +51,7 @@ def restored(text: str) -> Release:
         delta=Fraction(found["delta"]),
         neighbors=Neighbors(found["neighbors"]),
         mechanism=found["mechanism"],
-        parameters=typed.names(found["parameters"]),
+        parameters=typed.mapping_from_json(found["parameters"]),
         bound=found["bound"],
         sentences=tuple(found["sentences"]),
         unit=found["unit"],
@@ -64,16 +64,16 @@ def restored(text: str) -> Release:
         ended=Ended(found["ended"]),
         privacy=statement,
         secure=found["secure"],
-        accuracy=Accuracy(tuple(said), typed.names(numbers)),
+        accuracy=Accuracy(tuple(said), typed.mapping_from_json(numbers)),
         groups=_read_groups(found["groups"]) if "groups" in found else None,
         question=found.get("question"),
     )
 
 
 def _row(item: Item) -> list[Json]:
-    row: list[Json] = [typed.label(item.item), item.rank, item.count, item.low, item.high]
+    row: list[Json] = [typed.label_to_json(item.item), item.rank, item.count, item.low, item.high]
     more: list[Json] = [
-        [typed.label(one) for one in item.group],
+        [typed.label_to_json(one) for one in item.group],
         [[one.name, one.value, one.low, one.high] for one in item.measures],
         [] if item.ranked is None else list(vars(item.ranked).values()),
     ]
@@ -84,15 +84,15 @@ def _row(item: Item) -> list[Json]:
 
 def _item(row: list[Any]) -> Item:
     label, rank, count, low, high, *more = row
-    group = tuple(map(typed.read, more[0])) if more else ()
+    group = tuple(map(typed.value_from_json, more[0])) if more else ()
     measures = tuple(Measurement(*one) for one in more[1]) if len(more) > 1 else ()
     ranked = Ranked(*more[2]) if len(more) > 2 else None
-    return Item(typed.read(label), rank, count, low, high, group, measures, ranked)
+    return Item(typed.value_from_json(label), rank, count, low, high, group, measures, ranked)
 
 
 def _groups(groups: Groups) -> dict[str, Json]:
     shown: list[Json] = [
-        [[typed.label(one) for one in group.values], str(group.ended), group.users, group.low, group.high]
+        [[typed.label_to_json(one) for one in group.values], str(group.ended), group.users, group.low, group.high]
         for group in groups.shown
     ]
     return {"columns": list(groups.columns), "shown": shown, "counted": groups.counted}
@@ -100,6 +100,7 @@ def _groups(groups: Groups) -> dict[str, Json]:
 
 def _read_groups(found: dict[str, Any]) -> Groups:
     shown = (
-        Group(tuple(map(typed.read, values)), Ended(ended), *numbers) for values, ended, *numbers in found["shown"]
+        Group(tuple(map(typed.value_from_json, values)), Ended(ended), *numbers)
+        for values, ended, *numbers in found["shown"]
     )
     return Groups(tuple(found["columns"]), tuple(shown), found["counted"])

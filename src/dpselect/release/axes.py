@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import ParameterError
-from dpselect.release.panels import Axis, Chart, Panel, RowPanel, names
+from dpselect.release.panels import Axis, Chart, Panel, RowPanel, line_names
 from dpselect.release.svg import BAR, DASHES, LINES
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ LONGEST = 40  # characters of a label beside its bar
 STYLES = ["-", "--", ":"][: len(DASHES)]
 
 
-def draw(title: str, panels: Sequence[Panel], caption: Sequence[str], ax: Axes | Iterable[Axes]) -> None:
+def plot_panels(title: str, panels: Sequence[Panel], caption: Sequence[str], ax: Axes | Iterable[Axes]) -> None:
     """Each panel on axes of its own; what is said below goes to the last one's scale."""
     given = list(ax.flat if hasattr(ax, "flat") else ax) if isinstance(ax, Iterable) else [ax]
     if len(given) != len(panels):
         hint = f"such as plt.subplots(1, {len(panels)})[1]"
         raise ParameterError("ax", f"have {len(panels)} axes, one for each panel", len(given), hint)
-    known = names(panels)
+    known = line_names(panels)
     for axes, panel in zip(given, panels, strict=True):
         axes.set_title(panel.title or title, loc="left", parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)

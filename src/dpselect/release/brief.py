@@ -27,12 +27,12 @@ from dpselect.release.accuracy import (
     OF_VALUES,
     TIMES,
     TOO_MANY,
-    up_to,
+    format_at_most,
 )
-from dpselect.release.formatting import counted
-from dpselect.release.scale import COUNTED, OF_HERE, USERS_BY, WHO, said_items, score_of, unit_of
+from dpselect.release.formatting import format_count
+from dpselect.release.scale import COUNTED, OF_RETURNED, THEREFORE, USERS_BY, format_items, score_name, unit_of_counts
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
-from dpselect.release.table import Leaflet, TextTable, filled
+from dpselect.release.table import Leaflet, TextTable, wrap_text
 
 if TYPE_CHECKING:
     from dpselect.release.accuracy import Accuracy
@@ -103,17 +103,21 @@ class Answer(Protocol):
         ...
 
 
-def leaflet(answer: Answer, table: TextTable, said: str, outcome: Sequence[str], *, apart: bool) -> Leaflet:
+def brief_leaflet(answer: Answer, table: TextTable, said: str, outcome: Sequence[str], *, apart: bool) -> Leaflet:
     """The answer for a print; `apart` where a lower rank has a larger count."""
-    first, below = headline(answer, said), [filled(line) for line in lines(answer, apart=apart)]
+    first, below = headline(answer, said), [wrap_text(line) for line in describe_answer(answer, apart=apart)]
     if answer.items and not _is_named(answer):
-        return Leaflet(_rounded(answer, table), below, (), said=first, outcome=outcome)
-    return Leaflet(TextTable({}), [*map(filled, [first, *outcome]), *below], ())
+        return Leaflet(_rounded(answer, table), below, (), headline=first, outcome=outcome)
+    return Leaflet(TextTable({}), [*map(wrap_text, [first, *outcome]), *below], ())
 
 
-def lines(answer: Answer, *, apart: bool = False) -> list[str]:
+def describe_answer(answer: Answer, *, apart: bool = False) -> list[str]:
     """How good it is, who counted where bounds cut, and what it cost."""
-    return [line for line in (good(answer, apart=apart), who(answer), price(answer)) if line]
+    return [
+        line
+        for line in (describe_accuracy(answer, apart=apart), describe_who_counts(answer), describe_price(answer))
+        if line
+    ]
 
 
 # ---- what came back ---------------------------------------------------------------------------------------
@@ -180,11 +184,11 @@ def _digits(bounds: object, step: object) -> int | None:
 # ---- how good it is ---------------------------------------------------------------------------------------
 
 
-def good(answer: Answer, *, apart: bool = False) -> str:
+def describe_accuracy(answer: Answer, *, apart: bool = False) -> str:
     """The most telling of how good it is, in a line; empty where nothing can be said."""
     numbers = answer.accuracy.numbers
     if not answer.items and "reach" in numbers:
-        most, rank = _most(answer, "reach"), counted(numbers.get("rank_of_reach"))
+        most, rank = _most(answer, "reach"), format_count(numbers.get("rank_of_reach"))
         said = (
             f"no item{_but(answer)} has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
         )
@@ -198,7 +202,7 @@ def good(answer: Answer, *, apart: bool = False) -> str:
     order = _order(answer)
     if order:
         return f"{SURE}{_alone(answer)}, {order}."
-    return _found(answer) or answer.accuracy.told[0]
+    return _found(answer) or answer.accuracy.opening_and_remainder[0]
 
 
 def _says(answer: Answer, *marks: str) -> bool:
@@ -219,8 +223,8 @@ def _most(answer: Answer, name: str) -> str:
     number = answer.accuracy.numbers.get(name)
     if isinstance(number, Fraction):
         return formatting.price(number)
-    unit = unit_of(_of_ranking(answer))
-    return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
+    unit = unit_of_counts(_of_ranking(answer))
+    return f"{format_count(number)} {unit.replace('users', 'user') if number == 1 else unit}"
 
 
 def _of_ranking(answer: Answer) -> Mapping[str, object]:
@@ -236,15 +240,15 @@ def _of_ranking(answer: Answer) -> Mapping[str, object]:
 
 def _is_of_winners(answer: Answer) -> bool:
     """Were items counted once more when they had come back, of every user some?"""
-    return OF_HERE in _who_counts(answer)
+    return OF_RETURNED in _who_counts(answer)
 
 
 def _who_counts(answer: Answer) -> str:
     """The sentence that says who counts, without what follows for numbers; empty where all do."""
     if COUNTED not in answer.privacy.parameters:
         return ""
-    said = (one for one in answer.privacy.sentences if one.startswith("Each ") and f"{WHO}{COUNTED} " in one)
-    return next(said, "").partition(WHO)[0]
+    said = (one for one in answer.privacy.sentences if one.startswith("Each ") and f"{THEREFORE}{COUNTED} " in one)
+    return next(said, "").partition(THEREFORE)[0]
 
 
 def _order(answer: Answer) -> str:
@@ -264,7 +268,7 @@ def _order(answer: Answer) -> str:
 def _counts(answer: Answer, *, apart: bool) -> str:
     """What the columns low and high hold, and of a ranking how good it is."""
     used, numbers = answer.privacy.parameters, answer.accuracy.numbers
-    score, cut = score_of(used), COUNTED in used
+    score, cut = score_name(used), COUNTED in used
     truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
     truth = "counted numbers" if "width_of_measures" in numbers else truth
     be = "are" if truth.endswith(("users", "numbers")) else "is"
@@ -282,13 +286,13 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "no" if answer.groups is None else "in a group, no"
         by, short = RANKED_BY_ALL if _is_of_winners(answer) else "", truth == "counted users"
-        most = counted(numbers["gap"]) if short and not by else _most(answer, "gap")
+        most = format_count(numbers["gap"]) if short and not by else _most(answer, "gap")
         said.append(f"{by}{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:
         said.append(
-            f"the {'counted ' if cut else ''}users of a group are within {counted(numbers['width_of_group_users'])}"
+            f"the {'counted ' if cut else ''}users of a group are within {format_count(numbers['width_of_group_users'])}"
         )
     return f"{'; '.join(said)}."
 
@@ -298,7 +302,7 @@ def _lead(answer: Answer, score: str) -> list[str]:
     places = answer.places
     if places is None:
         return []
-    lead, unit = counted(answer.accuracy.numbers[LEAD]), unit_of(answer.privacy.parameters)
+    lead, unit = format_count(answer.accuracy.numbers[LEAD]), unit_of_counts(answer.privacy.parameters)
     more = f"a larger {'counted' if unit.startswith('counted') else 'true'} sum" if score == "sum" else f"more {unit}"
     if all(first == 1 for first, _ in places):
         return [f"no {score} is {lead} above another, so which has {more} is open"]
@@ -316,13 +320,13 @@ def _chosen(answer: Answer) -> str:
 
 def _quantiles(answer: Answer) -> str:
     """In users, which says nothing of how far that is in values."""
-    numbers, unit = answer.accuracy.numbers, unit_of(answer.privacy.parameters)
+    numbers, unit = answer.accuracy.numbers, unit_of_counts(answer.privacy.parameters)
     if answer.groups is not None:
         return f"{SURE}{ALONE}, at most too_many_below {unit} too many lie below a value, and too_many_above above."
     whom = "it" if len(answer.items) == 1 else "any of them"
     users = numbers.get("users")
-    of = f"of about {counted(max(0, users) if isinstance(users, int) else users)} {unit} "
-    below, above = (up_to(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
+    of = f"of about {format_count(max(0, users) if isinstance(users, int) else users)} {unit} "
+    below, above = (format_at_most(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
     said = f"{of}{below} too many lie below {whom}, and {above} above"
     return f"{SURE}, {said}, at any distance in value."
 
@@ -334,10 +338,10 @@ def _found(answer: Answer) -> str:
         return ""
     name = "counted users" if _bounds(answer.privacy.parameters) & OF_ROWS else "users"
     if "found_with_users_of_many" in numbers:
-        users, items = counted(numbers["found_with_users_of_many"]), counted(numbers.get("items_of_many"))
+        users, items = format_count(numbers["found_with_users_of_many"]), format_count(numbers.get("items_of_many"))
         whose = f"{users} {name} with up to {items} items each"
     else:
-        whose = f"{counted(numbers['found_with_users'])} {name} who have no other item"
+        whose = f"{format_count(numbers['found_with_users'])} {name} who have no other item"
     what = next((one[0].lower() for one in map(CANDIDATE.match, answer.accuracy.sentences) if one), "an item")
     what += " other than the excluded" if EXCLUDED in answer.privacy.parameters else ""
     where = "" if answer.groups is None else " and no other group"
@@ -347,7 +351,7 @@ def _found(answer: Answer) -> str:
 # ---- who counted, and the price ---------------------------------------------------------------------------
 
 
-def who(answer: Answer) -> str:
+def describe_who_counts(answer: Answer) -> str:
     """What of a user was counted, where a bound cut; empty where all was."""
     used = answer.privacy.parameters
     most = used.get(MOST_ITEMS)
@@ -357,7 +361,7 @@ def who(answer: Answer) -> str:
         found.append(_named(answer, _who_counts(answer)))
     if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
         whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
-        some = said_items(most, in_groups=answer.groups is not None)
+        some = format_items(most, in_groups=answer.groups is not None)
         found.append(f"{whose} for at most {some} (chosen at random)")
     found.append(_values_counted(answer))
     return " ".join(f"{one}." for one in found if one)
@@ -389,7 +393,7 @@ def _named(answer: Answer, said: str) -> str:
     return said.replace("at most 1 group", f"one {formatting.text(columns[0])}") if len(columns) == 1 else said
 
 
-def price(answer: Answer) -> str:
+def describe_price(answer: Answer) -> str:
     """What it cost: of a budget its share first, since epsilon is no price where questions compose."""
     promise, receipt = answer.privacy, answer.charged
     if receipt is None:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import TOO_MANY, up_to
+from dpselect.release.accuracy import TOO_MANY, format_at_most
 from dpselect.release.brief import Answer
 from dpselect.release.distribution import Distribution, percent
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
 from dpselect.release.picture import Picture
-from dpselect.release.scale import score_of, unit_of
+from dpselect.release.scale import score_name, unit_of_counts
 from dpselect.release.statement import NOT_SECURE, Kind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NAMED = 5  # rows that the words of a picture name
 SURE = "with 95 % confidence"
 
 
-def picture(release: Answer) -> Picture | None:
+def draw_release(release: Answer) -> Picture | None:
     """Of a release; None where it has neither numbers nor a bound that all its items share."""
     asked = release.privacy.parameters.get("q")
     if release.kind is Kind.VALUES and isinstance(asked, tuple):
@@ -61,7 +61,7 @@ def _counts(release: Answer) -> Picture:
         _mark(
             release,
             place,
-            said="" if one.count is None else f"{one.count:,}",
+            value_text="" if one.count is None else f"{one.count:,}",
             bar=one.count,
             low=one.low,
             high=one.high,
@@ -71,7 +71,7 @@ def _counts(release: Answer) -> Picture:
     which = "The whiskers contain all numbers" if _of_domain(release) else "Each whisker contains its number"
     below = f"{which} without noise{' at once' if _of_domain(release) else ''}, {SURE}."
     whiskers = any(mark.high is not None for mark in marks)
-    title = f"Noisy {score_of(release.privacy.parameters)}s: {unit_of(release.privacy.parameters)}"
+    title = f"Noisy {score_name(release.privacy.parameters)}s: {unit_of_counts(release.privacy.parameters)}"
     return _items(release, title, marks, None, below if whiskers else "")
 
 
@@ -81,8 +81,8 @@ def _ranks(release: Answer) -> Picture:
     marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
     across = Axis("more than the item of the row", -gap / 2 or -1, gap or 1, [(0, "0"), (gap, number(gap))])
     title = f"{'Ranks' if _ranked(release) else 'Items'} and their uncertainty"
-    found = _items(release, title, marks, across, release.accuracy.told[0])
-    return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
+    found = _items(release, title, marks, across, release.accuracy.opening_and_remainder[0])
+    return replace(found, alt=f"{found.alt} {release.accuracy.opening_and_remainder[0]}")
 
 
 def _mark(release: Answer, place: int, **shown: object) -> Mark:
@@ -103,7 +103,7 @@ def _items(release: Answer, title: str, marks: Sequence[Mark], across: Axis | No
         groups, most = release.groups.panels(release.items, marks), MOST_IN_PANEL
     drawn = {name: of_group[:most] for name, of_group in list(groups.items())[:MOST_PANELS]}
     panels = [
-        RowPanel(name, some, across or from_zero(unit_of(release.privacy.parameters), some))
+        RowPanel(name, some, across or from_zero(unit_of_counts(release.privacy.parameters), some))
         for name, some in drawn.items()
     ]
     alt = " ".join(_said(_short(name) or order, some, len(groups[name])) for name, some in drawn.items())
@@ -129,7 +129,7 @@ def _said(order: str, marks: Sequence[Mark], among: int) -> str:
 
 def _row(mark: Mark, *, whisker: bool = True) -> str:
     between = f" ({number(mark.low)} to {number(mark.high)})" if mark.low is not None and mark.high is not None else ""
-    return f"{_short(mark.label)} {mark.said}".rstrip() + (between if whisker else "")
+    return f"{_short(mark.label)} {mark.value_text}".rstrip() + (between if whisker else "")
 
 
 def _short(label: str) -> str:
@@ -142,7 +142,7 @@ def _short(label: str) -> str:
 def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     """A row of dots, one for each group; of many the distribution."""
     values = [float(Fraction(str(one.item))) for one in release.items]
-    drawn = Distribution.of((one.item for one in release.items), release.privacy.parameters)
+    drawn = Distribution.from_quantiles((one.item for one in release.items), release.privacy.parameters)
     if release.groups is None and drawn is not None:
         return _distribution(release, drawn)
     groups = {"": values} if release.groups is None else release.groups.panels(release.items, values)
@@ -151,10 +151,12 @@ def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     which = f"quantile{'' if len(asked) == 1 else 's'} {', '.join(map(number, asked))}"
     bounds = release.privacy.parameters.get("bounds")
     ends = [float(Fraction(str(end))) for end in bounds] if isinstance(bounds, tuple) else values
-    told = " ".join(f"{_short(mark.label)}{': ' if mark.label else ''}{mark.said}." for mark in marks)
+    told = " ".join(f"{_short(mark.label)}{': ' if mark.label else ''}{mark.value_text}." for mark in marks)
     more = f"The first {len(some):,} of {len(groups):,} groups are drawn." if len(some) < len(groups) and some else ""
     alt = f"Dots at the noisy {which}. {told or 'Nothing came back.'} {more}".rstrip()
-    return _whole(release, f"Noisy {which}", [RowPanel("", marks, Axis.of("value", ends))], [_sure(release), more], alt)
+    return _whole(
+        release, f"Noisy {which}", [RowPanel("", marks, Axis.from_values("value", ends))], [_sure(release), more], alt
+    )
 
 
 def _sure(release: Answer) -> str:
@@ -163,11 +165,9 @@ def _sure(release: Answer) -> str:
     below, above, users = (numbers.get(name) for name in (*TOO_MANY, "users"))
     if release.groups is not None or not (isinstance(below, int) and isinstance(above, int) and isinstance(users, int)):
         return ""
-    unit = unit_of(release.privacy.parameters)
+    unit = unit_of_counts(release.privacy.parameters)
     whom = "a value" if len(release.items) > 1 else "it"
-    return (
-        f"Of about {max(0, users):,} {unit}, {SURE}, {up_to(below)} too many lie below {whom} and {up_to(above)} above."
-    )
+    return f"Of about {max(0, users):,} {unit}, {SURE}, {format_at_most(below)} too many lie below {whom} and {format_at_most(above)} above."
 
 
 def _distribution(release: Answer, drawn: Distribution) -> Picture:
@@ -176,11 +176,13 @@ def _distribution(release: Answer, drawn: Distribution) -> Picture:
     steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]
     held = [(float(one.low), float(100 * one.share)) for one in bins]
     held.append((float(bins[-1].high), held[-1][1]))
-    across = Axis.of("value", [x for x, _ in held])
+    across = Axis.from_values("value", [x for x, _ in held])
     panels = [
-        Chart([Line("", steps, steps=True)], across, Axis.of("% of users at or below", [0, 100])),
+        Chart([Line("", steps, steps=True)], across, Axis.from_values("% of users at or below", [0, 100])),
         Chart(
-            [Line("", held, steps=True, filled=True)], across, Axis.of("% of users within", [0, *(y for _, y in held)])
+            [Line("", held, steps=True, filled=True)],
+            across,
+            Axis.from_values("% of users within", [0, *(y for _, y in held)]),
         ),
     ]
     left, right = percent(drawn.shares[0]), percent(1 - drawn.shares[-1])

@@ -30,7 +30,7 @@ class Distribution:
     step: Fraction = Fraction(0)  # of the grid of values
 
     @classmethod
-    def of(cls, values: Iterable[object], parameters: Mapping[str, object]) -> Distribution | None:
+    def from_quantiles(cls, values: Iterable[object], parameters: Mapping[str, object]) -> Distribution | None:
         """Of the items of a release and the parameters of its statement; None of few quantiles."""
         found, asked = [Fraction(str(value)) for value in values], parameters.get("q")
         if not isinstance(asked, tuple) or not ENOUGH <= len(found) == len(asked):

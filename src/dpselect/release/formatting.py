@@ -109,13 +109,13 @@ def price(value: Fraction) -> str:
     return exact if len(exact) <= LONG else rounded_up(value)
 
 
-def counted(number: object) -> str:
+def format_count(number: object) -> str:
     """What was counted, with separators of thousands."""
     whole = isinstance(number, (int, float)) and not isinstance(number, bool)
     return f"{number:,}" if whole else text(number)
 
 
-def few(number: float, digits: int) -> str:
+def round_digits(number: float, digits: int) -> str:
     """A size in few digits, as a decimal with separators of thousands; very small and very large ones as 1e-06.
 
     >>> few(52_843.21, 4), few(144.66, 4), few(0.00001, 3)

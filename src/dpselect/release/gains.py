@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import NO_OTHER
-from dpselect.release.scale import said_items
+from dpselect.release.scale import format_items
 
 
-def between(parameters: Mapping[str, object]) -> str | None:
+def compared_periods(parameters: Mapping[str, object]) -> str | None:
     """From which periods to which others; None where nothing is compared."""
     base, asked = parameters.get("compared_with"), parameters.get("during")
     return f"from {base} to {asked}" if isinstance(base, str) and isinstance(asked, str) else None
 
 
-def said(found: int, between: str, *, lost: bool, wanted: object, complete: bool, ranked: bool) -> str:
+def describe_gains(found: int, between: str, *, lost: bool, wanted: object, complete: bool, ranked: bool) -> str:
     """What came back, in a sentence."""
-    items = said_items(found) if complete else f"{found:,} of at most {formatting.counted(wanted)} items"
+    items = format_items(found) if complete else f"{found:,} of at most {formatting.format_count(wanted)} items"
     how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
     did, other = ("lost", "gained") if lost else ("gained", "lost")
     zero = f"; an item that {did} nothing or {other} users may be listed (it counts as 0)" if found else ""

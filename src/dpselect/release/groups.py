@@ -10,7 +10,7 @@ from dpselect._ground.keys import typed_label
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
-from dpselect.release.scale import CERTAIN_PLACE, COUNTED, COUNTED_COLUMNS, GROUP_USERS, said_items
+from dpselect.release.scale import CERTAIN_PLACE, COUNTED, COUNTED_COLUMNS, GROUP_USERS, format_items
 from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Groups:
     shown: tuple[Group, ...]
     counted: bool = False  # were numbers of users asked for?
 
-    def named(self, values: Sequence[object]) -> dict[str, Json]:
+    def group_to_json(self, values: Sequence[object]) -> dict[str, Json]:
         """A group in JSON types: column by column."""
         return {name: formatting.plain(value) for name, value in zip(self.columns, values, strict=True)}
 
@@ -71,15 +71,15 @@ class Groups:
 
     def users_of(self, items: Sequence[Item]) -> list[object]:
         """The noisy number of users of every item's group."""
-        users = {told_apart(group.values): group.users for group in self.shown}
-        return [users[told_apart(item.group)] for item in items]
+        users = {typed_group(group.values): group.users for group in self.shown}
+        return [users[typed_group(item.group)] for item in items]
 
     def panels(self, items: Sequence[Item], of: Sequence[T]) -> dict[str, list[T]]:
         """What belongs to the items of each group, under the name of the group; 1 and the text 1 are two."""
         found: dict[str, list[T]] = {}
         named: dict[str, object] = {}
         for item, one in zip(items, of, strict=True):
-            name, group = ", ".join(map(formatting.text, item.group)), told_apart(item.group)
+            name, group = ", ".join(map(formatting.text, item.group)), typed_group(item.group)
             while named.setdefault(name, group) != group:
                 name += " (another)"
             found.setdefault(name, []).append(one)
@@ -89,17 +89,17 @@ class Groups:
         """JSON types only."""
         found: list[Json] = []
         for group in self.shown:
-            row: dict[str, Json] = {"group": self.named(group.values), "complete": group.complete}
+            row: dict[str, Json] = {"group": self.group_to_json(group.values), "complete": group.complete}
             row["ended"] = str(group.ended)
             numbers = {"users": group.users, "low": group.low, "high": group.high}
             row |= {name: number for name, number in numbers.items() if number is not None}
-            found.append(row | exact_group(group.values))
+            found.append(row | exact_group_json(group.values))
         return found
 
     def outcome(self, items: Sequence[Item]) -> str:
         """Which groups are shown, in a line."""
-        some = {told_apart(item.group) for item in items}
-        without = [group for group in self.shown if told_apart(group.values) not in some]
+        some = {typed_group(item.group) for item in items}
+        without = [group for group in self.shown if typed_group(group.values) not in some]
         shown, empty = len(self.shown), len(without)
         if not shown:
             return f"no groups: {NONE}"
@@ -124,7 +124,7 @@ def describe_groups_of_user(statement: Statement) -> str:
         pairs = statement.parameters.get("max_items_per_user")  # of a union, which bounds nothing else
         if not isinstance(pairs, int):
             return ""
-        return f"; each {statement.unit} counts for at most {said_items(pairs, in_groups=True)}, chosen at random"
+        return f"; each {statement.unit} counts for at most {format_items(pairs, in_groups=True)}, chosen at random"
     if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
         return f"; each {statement.unit} counts in every listed group they are in"
     groups = "one group" if bound == 1 else f"at most {bound:,} groups"
@@ -132,18 +132,22 @@ def describe_groups_of_user(statement: Statement) -> str:
     return f"; each {statement.unit} counts in {groups}, chosen at random{more}"
 
 
-def told_apart(values: Sequence[object]) -> tuple[object, ...]:
+def typed_group(values: Sequence[object]) -> tuple[object, ...]:
     """What no other group has."""
     return tuple(map(typed_label, values))
 
 
-def exact_group(values: Sequence[object]) -> dict[str, Json]:
+def exact_group_json(values: Sequence[object]) -> dict[str, Json]:
     """What a group's values were exactly, where their plain form does not say."""
     scalars = [formatting.scalar(value) for value in values]
-    return {} if all(map(typed.plain_is_exact, scalars)) else {"exact_group": [typed.label(one) for one in scalars]}
+    return (
+        {}
+        if all(map(typed.plain_is_exact, scalars))
+        else {"exact_group": [typed.label_to_json(one) for one in scalars]}
+    )
 
 
-def values_of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[object, ...]:
+def parse_group_values(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[object, ...]:
     """The group that a row of JSON is of."""
     given = row["group"]
     if set(given) != set(columns):
@@ -151,16 +155,18 @@ def values_of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[object, .
     values = row.get("exact_group", [given[name] for name in columns])
     if len(values) != len(columns):
         raise ValueError("another group")
-    return tuple(map(typed.read, values))
+    return tuple(map(typed.value_from_json, values))
 
 
-def parsed(
+def parse_groups(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], whole: Callable[[object], int | None], *, counted: bool
 ) -> Groups:
     """What `to_dict` wrote."""
     shown = tuple(
         Group(
-            values_of(row, columns), Ended(row["ended"]), *(whole(row.get(name)) for name in ("users", "low", "high"))
+            parse_group_values(row, columns),
+            Ended(row["ended"]),
+            *(whole(row.get(name)) for name in ("users", "low", "high")),
         )
         for row in rows
     )

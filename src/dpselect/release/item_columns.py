@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dpselect._ground.domain import UNSEEN
-from dpselect.release.measures import heads
-from dpselect.release.measures import names_of as measures_in
-from dpselect.release.scale import CERTAIN_PLACE, COUNTED_COLUMNS, GROUP_USERS, USERS_BY, score_of
+from dpselect.release.measures import measure_columns
+from dpselect.release.measures import parse_measure_names as measures_in
+from dpselect.release.scale import CERTAIN_PLACE, COUNTED_COLUMNS, GROUP_USERS, USERS_BY, score_name
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
@@ -16,7 +16,7 @@ COLUMNS = "item"
 _OWN = frozenset({"rank", "count", "sum", "low", "high", CERTAIN_PLACE, GROUP_USERS, *COUNTED_COLUMNS})
 
 
-def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
+def item_column_names(parameters: Mapping[str, object]) -> tuple[str, ...]:
     """What the columns of items are called: as in the source, with `item_` before what the table itself has.
 
     >>> names_of({"item": ("country", "rank")})
@@ -26,8 +26,8 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     if not isinstance(found, tuple):
         return ("item",)
     names: list[str] = []
-    own = {*_OWN, score_of(parameters)}
-    taken = {*own, *(head.casefold() for name in measures_in(parameters) for head in heads(name))}
+    own = {*_OWN, score_name(parameters)}
+    taken = {*own, *(head.casefold() for name in measures_in(parameters) for head in measure_columns(name))}
     for name in map(str, found):
         while name.casefold() in taken:  # many tables do not see letter case
             name = f"item_{name}"  # noqa: PLW2901 - until it is free
@@ -36,7 +36,7 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def cells_of(labels: Sequence[object], names: Sequence[str]) -> dict[str, list[object]]:
+def item_cells(labels: Sequence[object], names: Sequence[str]) -> dict[str, list[object]]:
     """The values of each column. An item that was never seen is so in all of them."""
     if len(names) == 1:
         return {names[0]: list(labels)}

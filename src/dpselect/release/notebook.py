@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dpselect.release import formatting
 from dpselect.release.panels import Axis, from_zero
 from dpselect.release.svg import bar
-from dpselect.release.table import cell
+from dpselect.release.table import format_cell
 
 if TYPE_CHECKING:
     from dpselect.release.panels import Mark
@@ -68,11 +68,11 @@ def html(leaflet: Leaflet, rows: int | None) -> str:
         *(_paragraph(_capital(line), "dps-mind") for line in leaflet.outcome),
     ]
     if len(leaflet.table):
-        parts.append(f'<div class="dps-scroll" tabindex="0">{table(leaflet.first(rows), leaflet.said)}</div>')
-    parts += map(_paragraph, [*leaflet.more(rows), *([leaflet.remark] if leaflet.remark else [])])
+        parts.append(f'<div class="dps-scroll" tabindex="0">{table(leaflet.first(rows), leaflet.headline)}</div>')
+    parts += map(_paragraph, [*leaflet.hidden_rows_note(rows), *([leaflet.remark] if leaflet.remark else [])])
     if leaflet.accuracy:
         good = "".join(f"<li>{escape(one)}</li>" for one in leaflet.accuracy)
-        parts += [_paragraph(_capital(leaflet.good)), f"<ul>{good}</ul>"]
+        parts += [_paragraph(_capital(leaflet.accuracy_title)), f"<ul>{good}</ul>"]
     if leaflet.cost:
         parts.append(_paragraph(_capital(leaflet.cost)))
     beside = "".join(_paragraph(_capital(line)) for line in [*leaflet.price, *leaflet.how] if line != leaflet.cost)
@@ -84,10 +84,10 @@ def html(leaflet: Leaflet, rows: int | None) -> str:
 
 def _said(leaflet: Leaflet) -> str:
     """The first words; what came back is stronger than how sure it is."""
-    if not leaflet.said:
+    if not leaflet.headline:
         return ""
-    sure = f" {escape(leaflet.sure)}" if leaflet.sure else ""
-    return f"<p><strong>{escape(leaflet.said)}</strong>{sure}</p>"
+    sure = f" {escape(leaflet.certainty)}" if leaflet.certainty else ""
+    return f"<p><strong>{escape(leaflet.headline)}</strong>{sure}</p>"
 
 
 def _capital(line: str) -> str:
@@ -137,7 +137,7 @@ def _rows(shown: TextTable, first: int, last: int, row_head: str) -> Iterator[st
             elif place == first:
                 left = name in shown.left
                 cells += _cell(values[place], "rowgroup" if left else "", left=left, rows=last - first)
-            if shown.bars is not None and name == shown.bars.beside:
+            if shown.bars is not None and name == shown.bars.column:
                 cells += f"<td>{_bar(shown.bars.marks[place], axis)}</td>"
         yield f"<tr>{cells}</tr>"
 
@@ -147,7 +147,7 @@ def _cell(value: object, head: str, *, left: bool, rows: int = 1) -> str:
     tag = "th" if head else "td"
     kind = (f' scope="{head}"' if head else "") + (' class="dps-name"' if left else "")
     kind += f' rowspan="{rows}"' if rows > 1 else ""
-    return f"<{tag}{kind}>{_short(cell(value))}</{tag}>"
+    return f"<{tag}{kind}>{_short(format_cell(value))}</{tag}>"
 
 
 def _short(label: str) -> str:
@@ -159,7 +159,7 @@ def _short(label: str) -> str:
 
 
 def _beside(shown: TextTable, name: str) -> bool:
-    return shown.bars is not None and shown.bars.beside == name
+    return shown.bars is not None and shown.bars.column == name
 
 
 def _bar(mark: Mark, axis: Axis) -> str:

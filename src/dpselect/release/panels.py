@@ -14,7 +14,7 @@ class Mark:
     """One row: a label, what is said of it, a bar from 0 or dots, and a whisker, which without a `low` has one end."""
 
     label: str = ""
-    said: str = ""
+    value_text: str = ""
     rank: str = ""
     bar: float | None = None
     dots: Sequence[float] = ()
@@ -33,7 +33,7 @@ class Axis:
     log: bool = False
 
     @classmethod
-    def of(cls, name: str, values: Iterable[float], *, log: bool = False) -> Axis:
+    def from_values(cls, name: str, values: Iterable[float], *, log: bool = False) -> Axis:
         """From the least value to the largest, with a few round numbers between."""
         found = [*values] or [1.0]
         low, high = min(found), max(found)
@@ -84,7 +84,7 @@ class Chart:
 Panel = RowPanel | Chart
 
 
-def names(panels: Sequence[Panel]) -> list[str]:
+def line_names(panels: Sequence[Panel]) -> list[str]:
     """Of the lines that have one, for a legend."""
     charts = [one for one in panels if isinstance(one, Chart)]
     return list(dict.fromkeys(line.name for one in charts for line in one.lines if line.name))
@@ -93,7 +93,7 @@ def names(panels: Sequence[Panel]) -> list[str]:
 def from_zero(name: str, marks: Iterable[Mark]) -> Axis:
     """The scale of bars: from 0, below which nothing true lies, to the end of all bars and whiskers."""
     ends = (max(0.0, end) for mark in marks for end in (mark.bar, mark.high) if end is not None)
-    return Axis.of(name, [0.0, *ends])
+    return Axis.from_values(name, [0.0, *ends])
 
 
 def number(value: float) -> str:

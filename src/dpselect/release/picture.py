@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.errors import OutputError
-from dpselect.release.panels import Panel, names
+from dpselect.release.panels import Panel, line_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ class Picture:
     @property
     def names(self) -> list[str]:
         """The lines that have a name, for a legend."""
-        return names(self.panels)
+        return line_names(self.panels)
 
     def svg(self, theme: str = "auto") -> str:
         """Return the picture as SVG, which loads nothing.
@@ -40,7 +40,7 @@ class Picture:
         """
         from dpselect.release import svg
 
-        return svg.file(self.title, self.panels, self.caption, self.alt, theme)
+        return svg.svg_file(self.title, self.panels, self.caption, self.alt, theme)
 
     def html(self, *, style: bool = True) -> str:
         """The picture for a page, in the page's colours; without its `style` where the page has it already."""
@@ -66,9 +66,9 @@ class Picture:
     def on(self, ax: Axes | Iterable[Axes] | None) -> Picture:
         """Itself, drawn on Matplotlib's axes too where they are given: one, or as many as there are panels."""
         if ax is not None:
-            from dpselect.release.axes import draw
+            from dpselect.release.axes import plot_panels
 
-            draw(self.title, self.panels, self.caption, ax)
+            plot_panels(self.title, self.panels, self.caption, ax)
         return self
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.release.groups import told_apart
+from dpselect.release.groups import typed_group
 from dpselect.release.scale import CERTAIN_PLACE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
     if least is None or least < 1 or None in counts:
         return None
     has_groups = any(item.group for item in items)
-    groups: list[object] = [told_apart(item.group) for item in items] if has_groups else [()] * len(items)
+    groups: list[object] = [typed_group(item.group) for item in items] if has_groups else [()] * len(items)
     rows = [(group, count) for group, count in zip(groups, counts, strict=True) if count is not None]
     members: dict[object, list[int]] = defaultdict(list)
     for group, count in rows:
@@ -46,17 +46,17 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
     return [place(members[group], count) for group, count in rows]
 
 
-def are_told(places: Sequence[Place]) -> bool:
+def is_any_certain(places: Sequence[Place]) -> bool:
     """Is any item certain to be above another?"""
     return any(first > 1 for first, _ in places)
 
 
-def column(places: Sequence[Place]) -> dict[str, list[object]]:
+def places_column(places: Sequence[Place]) -> dict[str, list[object]]:
     """Return the column of places, by its name."""
-    return {CERTAIN_PLACE: [said(place) for place in places]}
+    return {CERTAIN_PLACE: [format_place(place) for place in places]}
 
 
-def said(place: Place) -> str:
+def format_place(place: Place) -> str:
     """Return a place for a reader.
 
     >>> said((1, 1)), said((2, 4))

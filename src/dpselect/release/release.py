@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, TOO_MANY, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, score_column, score_name, unit_of_counts
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -25,7 +25,7 @@ from dpselect.release.statement import (
     Receipt,
     Statement,
 )
-from dpselect.release.table import HEAD, Bars, Leaflet, Tabular, TextTable, escaped
+from dpselect.release.table import HEAD_ROWS, Bars, Leaflet, Tabular, TextTable, escape_markdown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,9 +110,9 @@ class Release(Tabular, Generic[Label_co]):
         """The number of items; for a question by group, one number for each group that has any."""
         if self.groups is None:
             return (len(self.items),)
-        from dpselect.release.groups import told_apart
+        from dpselect.release.groups import typed_group
 
-        return tuple(Counter(told_apart(item.group) for item in self.items).values())
+        return tuple(Counter(typed_group(item.group) for item in self.items).values())
 
     @property
     def places(self) -> list[tuple[int, int]] | None:
@@ -157,7 +157,7 @@ class Release(Tabular, Generic[Label_co]):
         """Return the release that `to_json` wrote, from its text or the path of its file."""
         from dpselect.release import serialization
 
-        found = serialization.parsed(text)
+        found = serialization.parse_release(text)
         return cls(**found)
 
     @overload
@@ -195,8 +195,8 @@ class Release(Tabular, Generic[Label_co]):
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
-        if self._asked:
-            asked = self._asked if groups is None else self._asked * len(groups.shown)
+        if self._quantile_shares:
+            asked = self._quantile_shares if groups is None else self._quantile_shares * len(groups.shown)
             columns = {"q": [float(q) for q in asked], **columns}
             if all(item.ranked is not None for item in self.items):
                 columns |= {name: [getattr(item.ranked, name) for item in self.items] for name in TOO_MANY}
@@ -207,16 +207,16 @@ class Release(Tabular, Generic[Label_co]):
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
-            columns[self._column] = [item.count for item in self.items]
-            columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
+            columns[self._score_column] = [item.count for item in self.items]
+            columns |= {name: [getattr(item, name) for item in self.items] for name in self._interval_columns}
         if MEASURES in self.privacy.parameters:
-            from dpselect.release.measures import to_columns
+            from dpselect.release.measures import tabulate_measures
 
-            columns |= to_columns(self.items, self.privacy.parameters)
+            columns |= tabulate_measures(self.items, self.privacy.parameters)
         if groups is None:
             return columns
         users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
-        return {**groups.to_columns(self.items, self._names), **columns, **users}
+        return {**groups.to_columns(self.items, self._item_columns), **columns, **users}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
         """Return a picture of the answer, which a notebook shows and `save` writes as SVG.
@@ -230,7 +230,7 @@ class Release(Tabular, Generic[Label_co]):
         """
         from dpselect.release import charts
 
-        found = charts.picture(self)
+        found = charts.draw_release(self)
         if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
@@ -240,8 +240,8 @@ class Release(Tabular, Generic[Label_co]):
         """Return the table in Markdown, with its accuracy, who counted and its price."""
         from dpselect.release import brief
 
-        below = brief.lines(self, apart=bool(self._remark()))
-        return "\n\n".join([self._table().markdown(), *map(escaped, below)]) + "\n"
+        below = brief.describe_answer(self, apart=bool(self._remark()))
+        return "\n\n".join([self._table().markdown(), *map(escape_markdown, below)]) + "\n"
 
     def to_registry(self) -> str:
         """Return a draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
@@ -256,7 +256,7 @@ class Release(Tabular, Generic[Label_co]):
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return self._brief().text(HEAD)
+        return self._brief().text(HEAD_ROWS)
 
     def __repr__(self) -> str:
         return str(self)  # what an interactive Python shows of a last line
@@ -265,7 +265,7 @@ class Release(Tabular, Generic[Label_co]):
         """What a notebook shows."""
         from dpselect.release import notebook
 
-        return notebook.html(self._leaflet(), HEAD)
+        return notebook.html(self._leaflet(), HEAD_ROWS)
 
     @property
     def text(self) -> str:
@@ -290,8 +290,8 @@ class Release(Tabular, Generic[Label_co]):
         """For a print."""
         from dpselect.release import brief
 
-        return brief.leaflet(
-            self, self._table(), self._said(formatting.text), self._outcome(), apart=bool(self._remark())
+        return brief.brief_leaflet(
+            self, self._table(), self._headline(formatting.text), self._outcome_lines(), apart=bool(self._remark())
         )
 
     def _leaflet(self) -> Leaflet:
@@ -302,16 +302,16 @@ class Release(Tabular, Generic[Label_co]):
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
             cost = price[1]
-        first, others = self.accuracy.told
+        first, others = self.accuracy.opening_and_remainder
         if self.complete and self.groups is None:
             others = tuple(one for one in others if not one.startswith(SHORT))
         return Leaflet(
             table=self._table(),
-            said=self._said(),
-            sure=first,
-            outcome=self._outcome(),
+            headline=self._headline(),
+            certainty=first,
+            outcome=self._outcome_lines(),
             remark=self._remark(),
-            good=GOOD,
+            accuracy_title=GOOD,
             accuracy=others,
             price=price,
             cost=cost,
@@ -326,29 +326,29 @@ class Release(Tabular, Generic[Label_co]):
         if self.counted:
             from dpselect.release.panels import Mark
 
-            bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
+            bars = Bars(self._score_column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
         places = self.places
         if places is not None:
-            from dpselect.release.places import are_told, column
+            from dpselect.release.places import is_any_certain, places_column
 
-            columns |= column(places) if are_told(places) else {}
+            columns |= places_column(places) if is_any_certain(places) else {}
         if self.groups is None:
-            return TextTable(columns, left=() if self._asked else self._names, bars=bars)
-        from dpselect.release.groups import told_apart
+            return TextTable(columns, left=() if self._quantile_shares else self._item_columns, bars=bars)
+        from dpselect.release.groups import typed_group
 
-        of = list(self.groups.to_columns(self.items, self._names))
-        each = [told_apart(item.group) for item in self.items]
+        of = list(self.groups.to_columns(self.items, self._item_columns))
+        each = [typed_group(item.group) for item in self.items]
         starts = [not place or one != each[place - 1] for place, one in enumerate(each)]
         columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
         once = [*of, self._group_users] if self.groups.counted else of
-        return TextTable(columns, (*of, *self._names), once, starts, bars)
+        return TextTable(columns, (*of, *self._item_columns), once, starts, bars)
 
-    def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
+    def _headline(self, show: Callable[[object], str] = formatting.brief) -> str:
         """What came back, in a sentence; a single item as `show` writes it. A sum says that it is none of refunds."""
-        said = self._came_back(show)
+        said = self._describe_items(show)
         return said if self.weight is None else f"{said.removesuffix('.')}; rows below 0 count as 0."
 
-    def _came_back(self, show: Callable[[object], str]) -> str:
+    def _describe_items(self, show: Callable[[object], str]) -> str:
         if self.groups is not None:
             from dpselect.release.groups import describe_groups_of_user
 
@@ -363,17 +363,17 @@ class Release(Tabular, Generic[Label_co]):
 
             lost = LOST in self.privacy.parameters
             form: dict[str, Any] = {"wanted": wanted, "complete": self.complete, "ranked": self.ranked}
-            return gains.said(len(self), self.compared, lost=lost, **form)
+            return gains.describe_gains(len(self), self.compared, lost=lost, **form)
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
-            found = items if wanted is None else f"{len(self):,} of at most {formatting.counted(wanted)} items"
+            found = items if wanted is None else f"{len(self):,} of at most {formatting.format_count(wanted)} items"
             return f"{found}: {NO_OTHER}."
         if not self.items:
             return f"No items: {NONE}."
-        if self._asked:
-            return formatting.quantiles([float(q) for q in self._asked], self.labels)
+        if self._quantile_shares:
+            return formatting.quantiles([float(q) for q in self._quantile_shares], self.labels)
         if "users_by" in self.privacy.parameters:
-            return self._users()
+            return self._describe_users()
         if self.of_domain:
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
@@ -382,10 +382,10 @@ class Release(Tabular, Generic[Label_co]):
             chosen = bool(self.accuracy.sentences) and self.accuracy.sentences[0].startswith(CHOSEN)
             place = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
             return f"{'Chosen' if chosen else items}: {place.format(show(self.items[0].item))}."
-        by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
+        by = "" if self.weight is None else f"by {self._score_column.replace('_', ' ')}s, "
         return f"{items}, {by}best first."
 
-    def _users(self) -> str:
+    def _describe_users(self) -> str:
         """How many users, of all or of each group."""
         if self.privacy.parameters["users_by"]:
             groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
@@ -397,7 +397,7 @@ class Release(Tabular, Generic[Label_co]):
             )
         return f"{self.items[0].count:,} {self.unit}, with noise."
 
-    def _outcome(self) -> list[str]:
+    def _outcome_lines(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
         lines = []
         if not self.items:
@@ -413,9 +413,9 @@ class Release(Tabular, Generic[Label_co]):
         """Why a lower rank has a larger count, where one does."""
         if not (self.counted and self.ranked):
             return ""
-        from dpselect.release.table import remark
+        from dpselect.release.table import describe_disagreement
 
-        return remark(self.items, self._count)
+        return describe_disagreement(self.items, self._score_name)
 
     # ---- what kind of table it is -------------------------------------------------------------------------
 
@@ -430,9 +430,9 @@ class Release(Tabular, Generic[Label_co]):
         """The periods between which items gained users; None if items were not selected by gains."""
         if "compared_with" not in self.privacy.parameters:
             return None
-        from dpselect.release.gains import between
+        from dpselect.release.gains import compared_periods
 
-        return between(self.privacy.parameters)
+        return compared_periods(self.privacy.parameters)
 
     @property
     def of_domain(self) -> bool:
@@ -440,24 +440,24 @@ class Release(Tabular, Generic[Label_co]):
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
-    def _count(self) -> str:
-        return score_of(self.privacy.parameters)
+    def _score_name(self) -> str:
+        return score_name(self.privacy.parameters)
 
     @property
     def unit(self) -> str:
         """What counts and intervals count: users, or counted users if a bound cuts, or gains, or a weight."""
-        return unit_of(self.privacy.parameters)
+        return unit_of_counts(self.privacy.parameters)
 
     @property
-    def _column(self) -> str:
-        return column_of(self._count, self.privacy.parameters)
+    def _score_column(self) -> str:
+        return score_column(self._score_name, self.privacy.parameters)
 
     @property
     def _group_users(self) -> str:
-        return column_of(GROUP_USERS, self.privacy.parameters)
+        return score_column(GROUP_USERS, self.privacy.parameters)
 
     @property
-    def _asked(self) -> tuple[Any, ...]:
+    def _quantile_shares(self) -> tuple[Any, ...]:
         """The q of every item, where the items are quantiles."""
         q = self.privacy.parameters.get("q") if self.kind is Kind.VALUES else ()
         return q if isinstance(q, tuple) else ()
@@ -465,18 +465,18 @@ class Release(Tabular, Generic[Label_co]):
     @property
     def _cells(self) -> dict[str, list[Any]]:
         """The labels by column, where items have several."""
-        if self._asked or not {"item", "users_by"} & set(self.privacy.parameters):
-            return {"value" if self._asked else "item": self.labels}
-        from dpselect.release.item_columns import cells_of, names_of
+        if self._quantile_shares or not {"item", "users_by"} & set(self.privacy.parameters):
+            return {"value" if self._quantile_shares else "item": self.labels}
+        from dpselect.release.item_columns import item_cells, item_column_names
 
-        return cells_of(self.labels, names_of(self.privacy.parameters))
+        return item_cells(self.labels, item_column_names(self.privacy.parameters))
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def _item_columns(self) -> tuple[str, ...]:
         return tuple(self._cells)
 
     @property
-    def _ends(self) -> tuple[str, ...]:
+    def _interval_columns(self) -> tuple[str, ...]:
         """The columns of intervals; releases made before there were any have none."""
         return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()
 

@@ -44,21 +44,21 @@ class OfRows:
     bound: RowBound | None = None
 
     @property
-    def counted_in_each(self) -> str | None:
+    def counting_period(self) -> str | None:
         """In each of which periods a user counts once, where a question is about several."""
         several = self.periods is not None and len(self.periods.current.all) > 1
         return self.periods.kind if several and self.periods is not None else None
 
-    def told(self, release: Release, now: datetime.datetime | None = None) -> Release:
+    def describe_rows(self, release: Release, now: datetime.datetime | None = None) -> Release:
         """The release with a statement about rows, the same whatever they are; one without items says what holds."""
-        good = release.accuracy if release.items else release.accuracy.of_nothing
+        good = release.accuracy if release.items else release.accuracy.without_items
         release = name_unit(replace(release, accuracy=good), self._unit)
         said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
         release = replace(release, privacy=said)
         if isinstance(self.user, tuple) or self.columns is not None:
-            release = of_keys(release, self.user, self.columns)
+            release = add_keys(release, self.user, self.columns)
         if self.periods is not None:
-            release = in_periods(release, self.periods, now)
+            release = add_periods(release, self.periods, now)
         return release
 
     @property
@@ -135,7 +135,7 @@ def _with_unit(sentence: str, unit: str) -> str:
     return ONE_USER.sub(lambda match: f"{match[1]} {unit}", sentence)
 
 
-def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:
+def add_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:
     """The release with a statement about one combination of the columns of users, and with the columns of items."""
     from dpselect.release.item_columns import COLUMNS
 
@@ -157,7 +157,7 @@ def _whose(unit: str) -> tuple[str, ...]:
     )
 
 
-def in_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
+def add_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
     """The release with a statement per user in one period. The clock decides nothing but what is said of it."""
     now = datetime.datetime.now(datetime.UTC) if now is None else now
     said = release.privacy
@@ -211,7 +211,7 @@ def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
     return (f"{those.text} {have} not ended: rows that come later are not counted.",)
 
 
-def not_ended(periods: Periods) -> set[str]:
+def not_ended_sentences(periods: Periods) -> set[str]:
     """Every sentence about periods that have not ended, whatever the clock shows."""
     moments = (periods.midnight(one.start, in_utc=True).replace(tzinfo=datetime.UTC) for one in periods.all)
     return {said for moment in moments for said in _open(periods, moment)}

@@ -22,8 +22,8 @@ GROUP_USERS = "group_users"
 CERTAIN_PLACE = "certain place"  # a column of tables for people
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
 ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
-OF_HERE = " of those here"  # which items a bound is on that keeps nobody from counting where items are chosen
-WHO = ", so "  # between who counts and what counts are therefore
+OF_RETURNED = " of those here"  # which items a bound is on that keeps nobody from counting where items are chosen
+THEREFORE = ", so "  # between who counts and what counts are therefore
 LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
 USERS_BY = "users_by"  # the columns of groups of which users are counted
@@ -34,8 +34,8 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back if `here`, and of
-    each group by itself if `each`), once in each `period`, and by the `rows` that were prepared; None where a user
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back if `only_returned`, and of
+    each group by itself if `in_each_group`), once in each `period`, and by the `rows` that were prepared; None where a user
     counts wherever they are.
     """
 
@@ -44,9 +44,9 @@ class Scale:
     lost: bool = False  # are the gains losses?
     groups: int | None = None
     items: int | None = None
-    here: bool = False
-    each: bool = False
-    pairs: bool = False  # is an item a group and an item of it?
+    only_returned: bool = False
+    in_each_group: bool = False
+    items_are_pairs: bool = False  # is an item a group and an item of it?
     period: str | None = None
     rows: RowBound | None = None
 
@@ -70,12 +70,12 @@ class Scale:
     @property
     def _who(self) -> str:
         """Who counts, and what an interval is not of, where bounds cut."""
-        of = (OF_HERE if self.here else "") + (" in each group" if self.each else "")
+        of = (OF_RETURNED if self.only_returned else "") + (" in each group" if self.in_each_group else "")
         said = [
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
             *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
-            *([f"for at most {said_items(self.items, in_groups=self.pairs)}{of}"] if self.items else []),
+            *([f"for at most {format_items(self.items, in_groups=self.items_are_pairs)}{of}"] if self.items else []),
         ]
         counts = f" counts {', '.join(said)}" if said else ""
         counts += " (chosen at random)" if self.groups or self.items or self.rows else ""
@@ -83,11 +83,11 @@ class Scale:
             given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if said else ''} gives an item at most {given}"
         elif self.period and self.rows and not (self.groups or self.items):
-            return f"Each user{counts}{WHO}{self.counted}users may be other than people."
+            return f"Each user{counts}{THEREFORE}{self.counted}users may be other than people."
         elif not (self.groups or self.items or self.rows):
-            return f"Each user{counts}{WHO}{self.counted}users may be more than people."
+            return f"Each user{counts}{THEREFORE}{self.counted}users may be more than people."
         than = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
-        return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
+        return f"Each user{counts}{THEREFORE}{self.counted}{than.rpartition(' ')[2]} may be {than}."
 
     @property
     def unit(self) -> str:
@@ -111,7 +111,7 @@ class Scale:
     @property
     def column(self) -> str:
         """What the column of scores is called."""
-        return column_of(self.score, self.parameters)
+        return score_column(self.score, self.parameters)
 
     @property
     def noisy(self) -> str:
@@ -142,28 +142,33 @@ class Scale:
         """The whole score that comes nearest to a number for a reader."""
         return round(Fraction(value) / (1 if self.totals is None else self.totals.unit))
 
-    def said(self, steps: int) -> str:
+    def format_score(self, steps: int) -> str:
         """So many users, or so much of the weight."""
         if self.totals is None:
             return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
 
-    def kept(
-        self, groups: int | None = None, items: int | None = None, *, here: bool = False, each: bool = False
+    def with_bounds(
+        self,
+        groups: int | None = None,
+        items: int | None = None,
+        *,
+        only_returned: bool = False,
+        in_each_group: bool = False,
     ) -> Scale:
         """The same where a user counts in so many groups, for so many items: of those that came back, of each group."""
-        return replace(self, groups=groups, items=items, here=here, each=each)
+        return replace(self, groups=groups, items=items, only_returned=only_returned, in_each_group=in_each_group)
 
     @property
     def of_rows(self) -> Scale:
         """The same before any bound on groups or items: who counts by the rows that there are."""
         return Scale(period=self.period, rows=self.rows)
 
-    def about(self, steps: float, digits: int = 4) -> str:
+    def format_about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""
         if self.totals is None:
-            return f"{formatting.few(steps, digits)} {self.users}s"
-        value = formatting.few(steps * float(self.totals.unit), digits)
+            return f"{formatting.round_digits(steps, digits)} {self.users}s"
+        value = formatting.round_digits(steps * float(self.totals.unit), digits)
         return f"{value} of {formatting.text(self.totals.column)}"
 
     @property
@@ -188,7 +193,7 @@ class Scale:
         return counted if self.totals is None else {**self.totals.said, **counted}
 
 
-def said_items(number: int, *, in_groups: bool = False) -> str:
+def format_items(number: int, *, in_groups: bool = False) -> str:
     """So many items; where a set union is by group, an item is a group and an item of it.
 
     >>> said_items(1), said_items(2), said_items(2, in_groups=True)
@@ -198,7 +203,7 @@ def said_items(number: int, *, in_groups: bool = False) -> str:
     return f"{number:,} {kind}{'' if number == 1 else 's'}{of}"
 
 
-def column_of(score: str, parameters: Mapping[str, object]) -> str:
+def score_column(score: str, parameters: Mapping[str, object]) -> str:
     """What the column of a score is called, by the parameters of a statement.
 
     >>> column_of("count", {}), column_of("count", {"counted": {"max_groups_per_user": 1}})
@@ -207,14 +212,14 @@ def column_of(score: str, parameters: Mapping[str, object]) -> str:
     return f"counted_{'users' if score == 'count' else score}" if COUNTED in parameters else score
 
 
-def score_of(parameters: Mapping[str, object]) -> str:
+def score_name(parameters: Mapping[str, object]) -> str:
     """What a score is called, by the parameters of a statement."""
     if "compared_with" in parameters:
         return "loss" if LOST in parameters else "gain"
     return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
 
 
-def unit_of(parameters: Mapping[str, object]) -> str:
+def unit_of_counts(parameters: Mapping[str, object]) -> str:
     """What the counts of a release count, by the parameters of its statement."""
     weight = parameters.get("by_weight")
     what = formatting.text(weight) if isinstance(weight, str) else "users"

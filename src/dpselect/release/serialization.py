@@ -21,11 +21,11 @@ from dpselect.errors import DataError, ParameterError
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import LEAD, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.groups import Groups, exact_group, told_apart, values_of
-from dpselect.release.groups import parsed as parsed_groups
+from dpselect.release.groups import Groups, exact_group_json, parse_group_values, typed_group
+from dpselect.release.groups import parse_groups as parsed_groups
 from dpselect.release.item_columns import check_labels
-from dpselect.release.measures import check
-from dpselect.release.scale import COUNTED, score_of, unit_of
+from dpselect.release.measures import check_measures
+from dpselect.release.scale import COUNTED, score_name, unit_of_counts
 from dpselect.release.statement import Ended, Item, Kind, Measurement, Ranked, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
@@ -51,8 +51,8 @@ def to_dict(
     exact: dict[str, Json] = {
         "epsilon": str(privacy.epsilon),
         "delta": str(privacy.delta),
-        "parameters": typed.named(privacy.parameters),
-        "accuracy": typed.named(accuracy.numbers),
+        "parameters": typed.mapping_to_json(privacy.parameters),
+        "accuracy": typed.mapping_to_json(accuracy.numbers),
     }
     found: dict[str, Json] = {
         "items": [
@@ -73,16 +73,16 @@ def to_dict(
         found["question"] = dict(question)
     if counted:
         bounds = formatting.plain(privacy.parameters.get(COUNTED))
-        found["count_of"] = {"what": unit_of(privacy.parameters), **(bounds if isinstance(bounds, dict) else {})}
+        found["count_of"] = {"what": unit_of_counts(privacy.parameters), **(bounds if isinstance(bounds, dict) else {})}
     if groups is not None:
         found |= {"by": list(groups.columns), "groups": groups.to_dict(), "users": groups.counted}
     if charged is not None:
         found["charged"] = charged.to_dict()
-        exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
+        exact["charged"] = [charged.sentence, typed.mapping_to_json(charged.numbers)]
     return {**found, "exact": exact}
 
 
-def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
+def parse_release(text: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields of the release that `to_dict` wrote, from its text or the path of a file."""
     try:
         found = json.loads(_content(text))
@@ -103,21 +103,21 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         delta=typed.rational(exact["delta"]),
         neighbors=Neighbors(said["neighbors"]),
         mechanism=_text(said["mechanism"]),
-        parameters=typed.names(exact["parameters"]),
+        parameters=typed.mapping_from_json(exact["parameters"]),
         bound=_text(said["bound"]),
         sentences=_sentences(said["statement"]),
         unit=_text(said["unit"]),
     )
     items = tuple(_item(row, columns, _counted(privacy)) for row in found["items"])
-    if groups is not None and not {told_apart(item.group) for item in items} <= {
-        told_apart(group.values) for group in groups.shown
+    if groups is not None and not {typed_group(item.group) for item in items} <= {
+        typed_group(group.values) for group in groups.shown
     }:
         raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items), groups)
     check_labels(privacy.parameters, [item.item for item in items])
-    check(items, privacy.parameters)
+    check_measures(items, privacy.parameters)
     return {
         "items": items,
         "kind": kind,
@@ -125,8 +125,8 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "ended": ended,
         "privacy": privacy,
         "secure": flag("secure", found["secure"]),
-        "charged": None if charged is None else Receipt(_text(charged[0]), typed.names(charged[1])),
-        "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+        "charged": None if charged is None else Receipt(_text(charged[0]), typed.mapping_from_json(charged[1])),
+        "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.mapping_from_json(exact["accuracy"])),
         "groups": groups,
         "question": _question(found.get("question")),
     }
@@ -161,7 +161,7 @@ def _content(text: str | os.PathLike[str]) -> str:
 
 def _counted(privacy: Statement) -> str:
     """What the noisy numbers of items are called."""
-    return score_of(privacy.parameters)
+    return score_name(privacy.parameters)
 
 
 def _places(items: Sequence[Item], accuracy: Accuracy, privacy: Statement) -> Sequence[tuple[int, int] | None]:
@@ -177,11 +177,13 @@ def _places(items: Sequence[Item], accuracy: Accuracy, privacy: Statement) -> Se
 def _row(
     item: Item, q: float | None, groups: Groups | None, counted: str, place: tuple[int, int] | None
 ) -> dict[str, Json]:
-    row: dict[str, Json] = {} if groups is None else {"group": groups.named(item.group), **exact_group(item.group)}
+    row: dict[str, Json] = (
+        {} if groups is None else {"group": groups.group_to_json(item.group), **exact_group_json(item.group)}
+    )
     row |= {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
     if not typed.plain_is_exact(label):
-        row["exact"] = typed.label(label)
+        row["exact"] = typed.label_to_json(label)
     for name, number in ((counted, item.count), ("low", item.low), ("high", item.high)):
         if number is not None:
             row[name] = number
@@ -195,14 +197,14 @@ def _row(
 
 
 def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
-    label = typed.read(row.get("exact", row["item"]))
+    label = typed.value_from_json(row.get("exact", row["item"]))
     read = _whole if counted in OF_USERS else _number
     number, low, high = (read(row.get(name)) for name in (counted, "low", "high"))
     measures = tuple(
         Measurement(_text(name), *(_there(one[which]) for which in ("value", "low", "high")))
         for name, one in row.get("measures", {}).items()
     )
-    group = values_of(row, columns) if columns else ()
+    group = parse_group_values(row, columns) if columns else ()
     return Item(label, _whole(row.get("rank")), number, low, high, group, measures, _ranked(row))
 
 

@@ -106,7 +106,9 @@ class Statement:
     unit: str = "user"
 
     @classmethod
-    def of(cls, privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]) -> Self:
+    def from_privacy(
+        cls, privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]
+    ) -> Self:
         """A privacy value as a release says it."""
         return cls(
             epsilon=privacy.epsilon,

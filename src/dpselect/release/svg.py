@@ -15,7 +15,7 @@ from html import escape
 from itertools import accumulate
 
 from dpselect.errors import ParameterError
-from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, RowPanel, names
+from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, RowPanel, line_names
 
 THEMES = {"light": ("#22272e", "#ffffff"), "dark": ("#e4e7eb", "#15191e")}  # of words, of the ground
 BAR = "#4a86c0"
@@ -49,7 +49,7 @@ Drawn = tuple[str, float]
 def html(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str) -> str:
     """For a page that has the style, in its colours: panels beside one another where there is room, text as text."""
     svgs = "".join(
-        f'<svg width="{WIDTH}" height="{n(high)}" viewBox="0 0 {WIDTH} {n(high)}" {FONT}>{shapes}</svg>'
+        f'<svg width="{WIDTH}" height="{coordinate(high)}" viewBox="0 0 {WIDTH} {coordinate(high)}" {FONT}>{shapes}</svg>'
         for shapes, high in _panels(panels)
     )
     below = "".join(f"<p>{escape(line)}</p>" for line in caption)
@@ -59,7 +59,7 @@ def html(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str) 
     )
 
 
-def file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, theme: str) -> str:
+def svg_file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, theme: str) -> str:
     """For a file: panels below one another, or many in two columns, and a ground."""
     if theme not in (*THEMES, "auto"):
         raise ParameterError("theme", "be light, dark or auto", theme)
@@ -72,11 +72,11 @@ def file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, 
     for first in range(0, len(drawn), columns):
         line = drawn[first : first + columns]
         for place, (one, _) in enumerate(line):
-            shapes += f'<g transform="translate({place * (WIDTH + APART)} {n(top)})">{one}</g>'
+            shapes += f'<g transform="translate({place * (WIDTH + APART)} {coordinate(top)})">{one}</g>'
         top += max(high for _, high in line) + LEAD
     below, high = paragraphs(caption, wide, size=SMALL, soft=True)
-    shapes += f'<g transform="translate(0 {n(top)})">{below}</g>'
-    width, height = wide + 2 * EDGE, n(top + high + 2 * EDGE)
+    shapes += f'<g transform="translate(0 {coordinate(top)})">{below}</g>'
+    width, height = wide + 2 * EDGE, coordinate(top + high + 2 * EDGE)
     auto = f"<style>{STYLE}</style>" if theme == "auto" else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -91,17 +91,17 @@ FONT = 'font-family="system-ui, sans-serif" fill="currentColor"'
 
 def _panels(panels: Sequence[Panel]) -> list[Drawn]:
     """Every panel, and the legend of their lines."""
-    looks = {name: _look(place) for place, name in enumerate(names(panels))}
+    looks = {name: _look(place) for place, name in enumerate(line_names(panels))}
     found = [_panel(one, looks) for one in panels]
     return [*found, _legend(looks)] if looks else found
 
 
 def _panel(one: Panel, looks: Mapping[str, str]) -> Drawn:
-    title, top = text(0, SIZE, cut(one.title, WIDTH), bold=True), LEAD + 4.0
+    title, top = text(0, SIZE, shorten(one.title, WIDTH), bold=True), LEAD + 4.0
     if not one.title:
         title, top = "", 0.0
     shapes, high = _rows(one) if isinstance(one, RowPanel) else _chart(one, looks)
-    return f'{title}<g transform="translate(0 {n(top)})">{shapes}</g>', top + high
+    return f'{title}<g transform="translate(0 {coordinate(top)})">{shapes}</g>', top + high
 
 
 # ---- rows of marks ----------------------------------------------------------------------------------------
@@ -110,13 +110,13 @@ def _panel(one: Panel, looks: Mapping[str, str]) -> Drawn:
 def _rows(one: RowPanel) -> Drawn:
     if not one.marks:
         return text(0, SIZE, "Nothing came back.", soft=True), LEAD
-    indent = max(width(f"{mark.rank} ", SIZE) if mark.rank else 0.0 for mark in one.marks)
+    indent = max(text_width(f"{mark.rank} ", SIZE) if mark.rank else 0.0 for mark in one.marks)
     across = partial(_place, one.across, 1.0, WIDTH - 1.0)
     shapes = ""
     for place, mark in enumerate(one.marks):
         top = place * ROW
-        said = cut(mark.said, WIDTH - indent - (LABEL if mark.label else 0))
-        label = cut(mark.label, WIDTH - indent - width(said, SIZE) - 12)
+        said = shorten(mark.value_text, WIDTH - indent - (LABEL if mark.label else 0))
+        label = shorten(mark.label, WIDTH - indent - text_width(said, SIZE) - 12)
         shapes += text(0, top + SIZE, mark.rank, soft=True) + text(indent, top + SIZE, label)
         shapes += text(WIDTH, top + SIZE, said, "end")
         middle = top + SIZE + 12.0
@@ -132,15 +132,19 @@ def bar(mark: Mark, across: Callable[[float], float], middle: float, thick: floa
     shapes = ""
     if mark.bar is not None:
         start, end = across(0), across(max(0.0, mark.bar))
-        size = f'width="{n(end - start)}" height="{n(thick)}"'
-        shapes += f'<rect x="{n(start)}" y="{n(middle - thick / 2)}" {size} rx="1.5" fill="{BAR}"/>'
+        size = f'width="{coordinate(end - start)}" height="{coordinate(thick)}"'
+        shapes += f'<rect x="{coordinate(start)}" y="{coordinate(middle - thick / 2)}" {size} rx="1.5" fill="{BAR}"/>'
     if mark.high is not None:
-        right, tick = n(across(mark.high)), f"{n(middle - thick / 2)}v{n(thick)}"
-        left = "0" if mark.low is None else n(across(mark.low))
-        path = f"M{left} {n(middle)}H{right}" + ("" if mark.low is None else f"M{left} {tick}") + f"M{right} {tick}"
+        right, tick = coordinate(across(mark.high)), f"{coordinate(middle - thick / 2)}v{coordinate(thick)}"
+        left = "0" if mark.low is None else coordinate(across(mark.low))
+        path = (
+            f"M{left} {coordinate(middle)}H{right}"
+            + ("" if mark.low is None else f"M{left} {tick}")
+            + f"M{right} {tick}"
+        )
         shapes += f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
     for dot in mark.dots:
-        shapes += f'<circle cx="{n(across(dot))}" cy="{n(middle)}" r="5" fill="{BAR}"/>'
+        shapes += f'<circle cx="{coordinate(across(dot))}" cy="{coordinate(middle)}" r="5" fill="{BAR}"/>'
     return shapes
 
 
@@ -148,7 +152,7 @@ def bar(mark: Mark, across: Callable[[float], float], middle: float, thick: floa
 
 
 def _chart(one: Chart, looks: Mapping[str, str]) -> Drawn:
-    side = max((width(said, SMALL) for _, said in one.up.ticks), default=0) + 8
+    side = max((text_width(said, SMALL) for _, said in one.up.ticks), default=0) + 8
     across = partial(_place, one.across, side + 4, WIDTH - 6.0)
     up = partial(_place, one.up, HIGH + 0.0, 8.0)
     shapes, free = "", HIGH + LEAD + 0.0
@@ -165,7 +169,7 @@ def _chart(one: Chart, looks: Mapping[str, str]) -> Drawn:
 
 def _line(line: Line, across: Callable[[float], float], up: Callable[[float], float], look: str) -> str:
     """A path; a dot where a point would not be seen."""
-    points = [(n(across(x)), n(up(y))) for x, y in line.points]
+    points = [(coordinate(across(x)), coordinate(up(y))) for x, y in line.points]
     if not points:
         return ""
     path = f"M{points[0][0]} {points[0][1]}"
@@ -188,7 +192,9 @@ def _legend(looks: Mapping[str, str]) -> Drawn:
     shapes = ""
     for place, (name, look) in enumerate(looks.items()):
         y = place * LEAD + SIZE
-        shapes += f'<path d="M0 {y - 4}h30" fill="none" stroke-width="2" {look}/>' + text(38, y, cut(name, WIDTH - 38))
+        shapes += f'<path d="M0 {y - 4}h30" fill="none" stroke-width="2" {look}/>' + text(
+            38, y, shorten(name, WIDTH - 38)
+        )
     return shapes, len(looks) * LEAD + 4.0
 
 
@@ -200,21 +206,21 @@ def _place(axis: Axis, start: float, end: float, value: float) -> float:
 
 
 def _rule(x: float, y: float, to: str) -> str:
-    return f'<path d="M{n(x)} {n(y)}{to}" fill="none" stroke="currentColor" stroke-opacity="{RULE}"/>'
+    return f'<path d="M{coordinate(x)} {coordinate(y)}{to}" fill="none" stroke="currentColor" stroke-opacity="{RULE}"/>'
 
 
 def _ticks(axis: Axis, across: Callable[[float], float], left: float, top: float) -> str:
     """A scale below, with as many of its numbers as have room, and what it measures."""
     shapes, free = _rule(left, top, f"H{WIDTH}"), -1.0
     for value, said in sorted(axis.ticks):
-        long = width(said, SMALL)
+        long = text_width(said, SMALL)
         start = min(max(0.0, across(value) - long / 2), WIDTH - long)
         if start >= free:
             shapes += _rule(across(value), top, "v4") + text(
                 start + long / 2, top + 16, said, "middle", SMALL, soft=True
             )
             free = start + long + 6
-    name = text(WIDTH, top + 16 + LEAD - 2, cut(axis.name, WIDTH, SMALL), "end", SMALL, soft=True)
+    name = text(WIDTH, top + 16 + LEAD - 2, shorten(axis.name, WIDTH, SMALL), "end", SMALL, soft=True)
     return shapes + name
 
 
@@ -230,7 +236,7 @@ def text(
     more = "" if anchor == "start" else f' text-anchor="{anchor}"'
     more += f' fill-opacity="{SOFT}"' if soft else ""
     more += ' font-weight="bold"' if bold else ""
-    return f'<text x="{n(x)}" y="{n(y)}" font-size="{size}"{more}>{escape(said)}</text>'
+    return f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size}"{more}>{escape(said)}</text>'
 
 
 def paragraphs(lines: Sequence[str], room: float, *, size: int, soft: bool = False, bold: bool = False) -> Drawn:
@@ -242,8 +248,8 @@ def paragraphs(lines: Sequence[str], room: float, *, size: int, soft: bool = Fal
 
 def _broken(line: str, room: float, size: float) -> Iterator[str]:
     rest = line
-    while width(rest, size) > room:
-        fits = max(1, len(cut(rest, room, size)) - 1)
+    while text_width(rest, size) > room:
+        fits = max(1, len(shorten(rest, room, size)) - 1)
         end = rest.rfind(" ", 1, fits + 1)
         end = fits if end < 0 else end
         yield rest[:end]
@@ -251,16 +257,16 @@ def _broken(line: str, room: float, size: float) -> Iterator[str]:
     yield rest
 
 
-def cut(said: str, room: float, size: float = SIZE) -> str:
+def shorten(said: str, room: float, size: float = SIZE) -> str:
     """A text that is no wider than that."""
-    if not said or width(said, size) <= room:
+    if not said or text_width(said, size) <= room:
         return said
-    ends = accumulate(width(letter, size) for letter in said)
+    ends = accumulate(text_width(letter, size) for letter in said)
     fits = next(place for place, end in enumerate(ends) if end > room - size)  # an ellipsis takes a letter's room
     return f"{said[:fits]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def width(said: str, size: float) -> float:
+def text_width(said: str, size: float) -> float:
     """Units that a text takes at most, by the widest of the fonts that systems have."""
     return size * sum(map(_wide, said))
 
@@ -275,6 +281,6 @@ def _wide(letter: str) -> float:
     return 1.3 if unicodedata.east_asian_width(letter) in "WF" else 0.9
 
 
-def n(value: float) -> str:
+def coordinate(value: float) -> str:
     """A coordinate of at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")

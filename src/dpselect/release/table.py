@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.release.panels import Mark
     from dpselect.release.statement import Item
 
-HEAD = 20  # rows of a long table that are shown
+HEAD_ROWS = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole
 WIDEST, NARROWEST = 100, 40  # columns of a terminal that text is broken at
 MARKS = re.compile(
@@ -38,7 +38,7 @@ WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the count
 class Bars:
     """Small bars that a notebook draws beside a column."""
 
-    beside: str
+    column: str
     marks: Sequence[Mark]
 
 
@@ -66,9 +66,9 @@ class TextTable:
 
     def text(self) -> str:
         """Aligned for a terminal: numbers and their heads to the right."""
-        cells = {name: [cell(value) for value in self._shown(name)] for name in self.columns}
+        cells = {name: [format_cell(value) for value in self._shown(name)] for name in self.columns}
         heads = {name: formatting.text(name) for name in cells}
-        wide = {name: min(max(map(width, [heads[name], *cells[name]])), WIDEST_ITEM) for name in cells}
+        wide = {name: min(max(map(display_width, [heads[name], *cells[name]])), WIDEST_ITEM) for name in cells}
         rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
         return "\n".join(
             "  ".join(self._pad(cell, name, wide[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
@@ -77,14 +77,14 @@ class TextTable:
 
     def markdown(self) -> str:
         """A table of GitHub's Markdown: whatever a name holds is shown and does nothing."""
-        heads = " | ".join(escaped(formatting.text(name)) for name in self.columns)
+        heads = " | ".join(escape_markdown(formatting.text(name)) for name in self.columns)
         ruled = " | ".join(":---" if name in self.left else "---:" for name in self.columns)
-        shown = ([escaped(cell(value)) for value in self._shown(name)] for name in self.columns)
+        shown = ([escape_markdown(format_cell(value)) for value in self._shown(name)] for name in self.columns)
         rows = (" | ".join(row) for row in zip(*shown, strict=True))
         return "\n".join(f"| {row} |" for row in (heads, ruled, *rows))
 
     def _pad(self, cell: str, name: str, wide: int) -> str:
-        room = " " * (wide - width(cell))
+        room = " " * (wide - display_width(cell))
         return cell + room if name in self.left else room + cell
 
     def _shown(self, name: str) -> Sequence[object]:
@@ -95,17 +95,17 @@ class TextTable:
         return [value if start else "" for value, start in zip(values, self.starts, strict=False)]
 
 
-def cell(value: object) -> str:
+def format_cell(value: object) -> str:
     """What a cell shows."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else formatting.text(value)
 
 
-def escaped(line: str) -> str:
+def escape_markdown(line: str) -> str:
     """A line that Markdown shows as it is."""
     return MARKS.sub(r"\\\g<0>", line)
 
 
-def width(line: str) -> int:
+def display_width(line: str) -> int:
     """Columns of a terminal that a line takes: East Asian wide characters two, combining marks none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
@@ -140,11 +140,11 @@ class Leaflet:
     price: Sequence[str]
     how: Sequence[str]
     how_title: str = "How it was found"  # in a notebook it opens what is hidden below it; "": all is shown
-    said: str = ""  # what came back
-    sure: str = ""  # the most telling of how good it is
+    headline: str = ""  # what came back
+    certainty: str = ""  # the most telling of how good it is
     outcome: Sequence[str] = ()
     remark: str = ""  # what is strange at the table, and why
-    good: str = ""  # what the lines about how good it is have in common
+    accuracy_title: str = ""  # what the lines about how good it is have in common
     accuracy: Sequence[str] = ()
     cost: str = ""  # in short
 
@@ -162,7 +162,7 @@ class Leaflet:
         """So many rows of a long table, or all."""
         return self.table.first(rows) if rows is not None and self._hidden(rows) else self.table
 
-    def more(self, rows: int | None) -> list[str]:
+    def hidden_rows_note(self, rows: int | None) -> list[str]:
         """How many rows are not shown."""
         hidden = self._hidden(rows)
         return [f"... and {hidden:,} more: to_pandas(), to_csv(path) have all"] if hidden else []
@@ -174,34 +174,36 @@ class Leaflet:
         """The table, if it has any rows, and what is said just below it."""
         if not len(self.table):
             return []
-        below = [filled(self.remark)] if self.remark else []
-        return ["\n".join([self.first(rows).text(), *self.more(rows), *below])]
+        below = [wrap_text(self.remark)] if self.remark else []
+        return ["\n".join([self.first(rows).text(), *self.hidden_rows_note(rows), *below])]
 
     def _outcome(self) -> list[str]:
-        said = [filled(f"{self.said} {self.sure}".rstrip())] if self.said else []
-        return [*said, *(filled(line, "", "  ") for line in self.outcome)]
+        said = [wrap_text(f"{self.headline} {self.certainty}".rstrip())] if self.headline else []
+        return [*said, *(wrap_text(line, "", "  ") for line in self.outcome)]
 
     def _beside(self) -> list[str]:
-        good = [self.good, *(filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
+        good = (
+            [self.accuracy_title, *(wrap_text(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
+        )
         title = [f"{self.how_title[0].lower()}{self.how_title[1:]}:"] if self.how and self.how_title else []
-        return [*good, *self.price, *title, *(filled(line, "  ", "    ") for line in self.how)]
+        return [*good, *self.price, *title, *(wrap_text(line, "  ", "    ") for line in self.how)]
 
 
-def filled(line: str, first: str = "", then: str = "") -> str:
+def wrap_text(line: str, first: str = "", then: str = "") -> str:
     """A paragraph as a terminal shows it, with words before its first line and the others."""
     columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
 
 
-def remark(items: Sequence[Item], count: str) -> str:
+def describe_disagreement(items: Sequence[Item], count: str) -> str:
     """A sentence about the first item with a larger count than the one above it; empty where there is none.
 
     Ranks and counts have noise of their own, so a table may look strange there.
     """
-    from dpselect.release.groups import told_apart
+    from dpselect.release.groups import typed_group
 
     for above, below in pairwise(items):
-        if told_apart(above.group) != told_apart(below.group) or above.count is None or below.count is None:
+        if typed_group(above.group) != typed_group(below.group) or above.count is None or below.count is None:
             continue
         if above.count < below.count:
             group = f"In {', '.join(map(formatting.brief, above.group))}: rank" if above.group else "Rank"

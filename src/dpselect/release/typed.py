@@ -45,7 +45,7 @@ _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = 
 }
 
 
-def written(value: object) -> Json:
+def value_to_json(value: object) -> Json:
     """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text.
 
     It may also be several values, or several with names.
@@ -55,7 +55,7 @@ def written(value: object) -> Json:
     return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
 
 
-def label(value: object) -> Json:
+def label_to_json(value: object) -> Json:
     """An item as JSON: like `written`, but of names with values only the text."""
     return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
 
@@ -67,7 +67,7 @@ def plain_is_exact(value: object) -> bool:
     return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
 
 
-def read(value: Json) -> object:
+def value_from_json(value: Json) -> object:
     """What `written` wrote."""
     if isinstance(value, list):
         kind, text = value
@@ -76,19 +76,19 @@ def read(value: Json) -> object:
         if kind == "mapping" and isinstance(text, list):
             return dict(_pair(one) for one in text)
         if isinstance(text, list):
-            return tuple(read(one) for one in text)
+            return tuple(value_from_json(one) for one in text)
         return _KINDS[str(kind)][2](str(text))
     return value
 
 
-def named(values: Mapping[str, object]) -> dict[str, Json]:
+def mapping_to_json(values: Mapping[str, object]) -> dict[str, Json]:
     """Values with names, as an object of JSON."""
-    return {name: written(value) for name, value in values.items()}
+    return {name: value_to_json(value) for name, value in values.items()}
 
 
-def names(values: Mapping[str, Json]) -> dict[str, object]:
+def mapping_from_json(values: Mapping[str, Json]) -> dict[str, object]:
     """What `named` wrote."""
-    return {name: read(value) for name, value in values.items()}
+    return {name: value_from_json(value) for name, value in values.items()}
 
 
 def _one(value: object) -> Json:
@@ -104,4 +104,4 @@ def _one(value: object) -> Json:
 
 def _pair(value: Json) -> tuple[str, object]:
     name, one = value if isinstance(value, list) else ("", None)
-    return str(name), read(one)
+    return str(name), value_from_json(one)

@@ -27,7 +27,7 @@ from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import IN_ONE_GROUP
-from dpselect.release.groups import Group, told_apart
+from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS
 from dpselect.release.statement import Ended
@@ -73,7 +73,7 @@ class FoundTopByGroup(FoundTop):
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
         named = [name if isinstance(name, tuple) else (name,) for name in listed]
-        shown = {told_apart(values): values for values in named or (of_group.group for of_group in found.values())}
+        shown = {typed_group(values): values for values in named or (of_group.group for of_group in found.values())}
         largest = self._largest(len(of_group.codes) for of_group in found.values())
         each = self._each(mechanism, largest)
         counter = self._counter(mechanism, asked.k, each)
@@ -105,7 +105,7 @@ class FoundTopByGroup(FoundTop):
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
-        k, sizes = self.selector.k, Counter(told_apart(item.group) for item in outcome.items).values()
+        k, sizes = self.selector.k, Counter(typed_group(item.group) for item in outcome.items).values()
         shown, stated, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
         stated = (*stated, *shown[len(stated) :])
         largest = [discovered_at_least(here, more, k) for here, more in zip(shown, stated, strict=False)]
@@ -145,7 +145,7 @@ class FoundTopByGroup(FoundTop):
             values = label if isinstance(label, tuple) else (label,)
             item = values[width] if len(values) == width + 1 else values[width:]
             group = values[:width]
-            members.setdefault(told_apart(group), (group, []))[1].append((code, item))
+            members.setdefault(typed_group(group), (group, []))[1].append((code, item))
         return {
             which: Found(group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
             for which, (group, pairs) in members.items()
@@ -199,5 +199,5 @@ def plan_found_by_group(
         reason=method_reasons.discovered_by_group(listed=asked.listed_groups is not None) + why,
         asked=asked,
         groups=groups,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed_groups)),
+        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
     )

@@ -23,7 +23,7 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection, Terms, noisy_counts
 from dpselect.questions.parts import ResolvedGroups
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
@@ -115,7 +115,7 @@ class TopByGroup(Selection):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
         columns, group_width = self.asked.by, self._group_width
-        near = self._near(outcome.largest)
+        near = self._near(outcome.largest_group_size)
         return self.write(outcome, self.state(self.terms()), near, columns=columns, group_width=group_width)
 
     def terms(self) -> Terms:
@@ -145,7 +145,7 @@ class TopByGroup(Selection):
     def _near(self, items: int) -> Accuracy:
         """The same where no group has more items."""
         terms, counts = self.selector.each.terms, self.near_counts(items, by_group=True)
-        gap, reach = whole(terms.gap(BETA)), whole(terms.reach(BETA))
+        gap, reach = largest_whole_below(terms.gap(BETA)), largest_whole_below(terms.reach(BETA))
         return describe_ranking_by_group(
             gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale
         )
@@ -220,5 +220,5 @@ def plan_by_group(
         privacy=privacy,
         reason=method_reasons.limited_by_group(listed=asked.listed_groups is not None),
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed_groups)),
+        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
     )

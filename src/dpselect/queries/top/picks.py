@@ -21,7 +21,7 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.queries.top.selection import Selection, Terms, Wanted
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
@@ -117,7 +117,7 @@ class PeeledTop(Picks):
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best."""
-        return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
+        return None if candidates is None else largest_whole_below(self.selector.shortfall(BETA, candidates))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among all items of the domain."""
@@ -126,7 +126,9 @@ class PeeledTop(Picks):
 
     def near(self, candidates: int) -> Accuracy:
         """By how much an item is below another at most."""
-        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
+        return accuracy.ranking(
+            largest_whole_below(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +144,11 @@ class UnknownTop(Picks):
 
     def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
         """By how much an item may be below the k-th best."""
-        return whole(self.selector.terms.shortfall(BETA))
+        return largest_whole_below(self.selector.terms.shortfall(BETA))
 
     def reach(self) -> int:
         """How far above rank k_bar + 1 nothing is missing."""
-        return whole(self.selector.terms.reach(BETA))
+        return largest_whole_below(self.selector.terms.reach(BETA))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among the first k_bar items."""
@@ -155,7 +157,7 @@ class UnknownTop(Picks):
 
     def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """By how much an item is below another at most, and what is not missing."""
-        gap = whole(self.selector.terms.gap(BETA))
+        gap = largest_whole_below(self.selector.terms.gap(BETA))
         return describe_unknown_domain(gap, self.reach(), self.k_bar, self.scale)
 
 

@@ -175,14 +175,16 @@ class Selection(ABC):
                 parameters["max_items_per_user"] = self.counter.max_items_per_user
             sentences = [*sentences, self._noise_of(self.counter)]
         if self.measurer is not None:
-            from dpselect.release.measures import of_measures
+            from dpselect.release.measures import describe_measures
 
             m = self.measurer
-            more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
+            more, of_each = describe_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
             parameters, sentences = parameters | more, [*sentences, *of_each]
         counted = self.counted_scale
         parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
-        return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
+        return Statement.from_privacy(
+            self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences)
+        )
 
     def _noise_of(self, counter: CountNoise) -> str:
         """Say how noisy counts are."""
@@ -201,7 +203,9 @@ class Selection(ABC):
         bounds = [one.max_items_per_user for one in (self.counter, self.measurer) if one is not None]
         if not bounds or bounds[0] is None:
             return self.scale
-        return self.scale.kept(groups=self.scale.groups, items=bounds[0], here=True, each=self.in_groups)
+        return self.scale.with_bounds(
+            groups=self.scale.groups, items=bounds[0], only_returned=True, in_each_group=self.in_groups
+        )
 
     @property
     def counts_again(self) -> bool:

@@ -55,13 +55,13 @@ class Outcome:
     users: int | None = None
 
     @property
-    def largest(self) -> int:
+    def largest_group_size(self) -> int:
         """The number of items; in groups, of the group with most."""
         if self.groups is None:
             return len(self.items)
-        from dpselect.release.groups import told_apart
+        from dpselect.release.groups import typed_group
 
-        return max(Counter(told_apart(item.group) for item in self.items).values(), default=0)
+        return max(Counter(typed_group(item.group) for item in self.items).values(), default=0)
 
     @classmethod
     def by_group(

@@ -28,12 +28,14 @@ class Counter(Protocol):
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
     """Say how noisy counts are."""
-    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
 
 
 def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: bool, by_group: bool = False) -> str:
     """Say how noisy counts are together, and of noise that they share what that means."""
-    noise = f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.about(deviation, 3)}"
+    noise = (
+        f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.format_about(deviation, 3)}"
+    )
     if not shared:
         return f"{noise}."
     among = " of a group" if by_group else ""
@@ -61,7 +63,7 @@ def describe_limited_domain_by_group(height: float, k_bar: int, scale: Scale) ->
 def _describe_bottom(height: float, k_bar: int, scale: Scale) -> str:
     """Say how high bottom is, in a sentence without its full stop."""
     return (
-        f"An item is returned only if it exceeds a noisy threshold (bottom), {scale.about(height)} above "
+        f"An item is returned only if it exceeds a noisy threshold (bottom), {scale.format_about(height)} above "
         f"the {scale.score} at rank k_bar + 1 = {k_bar + 1:,}"
     )
 
@@ -71,7 +73,7 @@ def describe_sparse_limited_domain(height: float, k_bar: int, scale: Scale) -> l
     return [
         ANY_NUMBER,
         f"Picks are shown in their order while their {scale.score}s pass one noisy threshold, which is at most "
-        f"{scale.about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
+        f"{scale.format_about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
         "the first one below it ends the list.",
     ]
 
@@ -111,7 +113,7 @@ def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_gro
     """
     if counter is None:
         return NOTHING
-    near = accuracy.counts_apart(counter.width(BETA), scale)
+    near = accuracy.separate_counts(counter.width(BETA), scale)
     if items < 2:
         return near
     within = " of any one group, chosen beforehand," if by_group else ""
@@ -120,7 +122,7 @@ def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_gro
 
 def describe_unknown_domain(gap: int, reach: int, k_bar: int, scale: Scale) -> Accuracy:
     """Say how good a list is that may end early."""
-    return accuracy.ranking(gap, scale=scale) + accuracy.ends_early(reach, k_bar + 1, scale)
+    return accuracy.ranking(gap, scale=scale) + accuracy.early_end(reach, k_bar + 1, scale)
 
 
 def describe_ranking_by_group(

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect._ground.privacy import weak_points
 from dpselect.release import formatting
 from dpselect.release.accuracy import Accuracy
-from dpselect.release.scale import USERS, Scale, said_items
+from dpselect.release.scale import USERS, Scale, format_items
 from dpselect.release.statement import Statement
 
 IN_ONE_GROUP = " and are in no other group"
@@ -49,7 +49,7 @@ def describe_bound(
     """Say with how many items a user takes part; the bound was chosen privately if that took a share of epsilon."""
     if max_items_per_user is None:
         return "A user may have any number of items."
-    number, _, what = said_items(max_items_per_user, in_groups=in_groups).partition(" ")
+    number, _, what = format_items(max_items_per_user, in_groups=in_groups).partition(" ")
     sentence = f"Each user contributes at most {number} random {what}"
     if share_of_bound is None:
         return f"{sentence}."
@@ -73,14 +73,14 @@ def describe_deciding_counts(noise: str, deviation: float, least: int, *, severa
     some = ", or less at some lengths," if several else ""
     return (
         f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: {noise} "
-        f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
+        f"noise of standard deviation {formatting.round_digits(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
 
 
 def describe_counts(deviation: float) -> str:
     """Describe counts with noise and a price of their own."""
     return (
-        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
+        f"Counts carry Gaussian noise of standard deviation {formatting.round_digits(deviation, 4)}, or less, and cost "
         "a quarter of the price."
     )
 
@@ -88,7 +88,7 @@ def describe_counts(deviation: float) -> str:
 def describe_counts_of_budget(deviation: float, share: Fraction) -> str:
     """Describe counts that share the Rényi budget of the items."""
     return (
-        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and take {share} "
+        f"Counts carry Gaussian noise of standard deviation {formatting.round_digits(deviation, 4)}, or less, and take {share} "
         "of the Rényi budget of the union."
     )
 
@@ -130,14 +130,14 @@ def describe_found_items(
         return Accuracy(("How many users an item needs to be found is not known beforehand.",))
     what = "An item" if longest == 1 else f"A candidate of {longest} tokens"
     numbers = {"found_with_users": users, "half_found_with_users": users_for_half}
-    sentence = f"{what} is found if {scale.said(users)} or more have it and no other item{among}"
+    sentence = f"{what} is found if {scale.format_score(users)} or more have it and no other item{among}"
     sentence += f" (with {users_for_half:,} its chance is about one half)"
     if max_items_per_user is None or looks_at_others:
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
-        most = said_items(max_items_per_user, in_groups=among == IN_ONE_GROUP)
+        most = format_items(max_items_per_user, in_groups=among == IN_ONE_GROUP)
         more = f"A {scale.unit} with more than {most} contributes {max_items_per_user:,} of them, chosen at random."
         if users_of_many is not None:
-            sentence += f", or {scale.said(users_of_many)} of at most {most} each"
+            sentence += f", or {scale.format_score(users_of_many)} of at most {most} each"
             numbers |= {"found_with_users_of_many": users_of_many, "items_of_many": max_items_per_user}
     return Accuracy((f"{sentence}. {more} A missing one may still exist, and need not be rare.",), numbers)
