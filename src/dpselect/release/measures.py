@@ -1,4 +1,4 @@
-"""Measures in a release: what the statement says of them, and their columns in a table."""
+"""Measures in a release: their parameters and sentences in the statement, and their columns in a table."""
 
 from __future__ import annotations
 
@@ -16,105 +16,121 @@ if TYPE_CHECKING:
     from dpselect.release.statement import Item, Measurement
 
 MEASURES, EPSILON_PER_MEASURE = "measures", "epsilon_per_measure"
-"""The parameters of a statement that say what was measured, and at which epsilon each noisy number."""
-DIGITS = 6  # of a mean: its last one is this many below the first of the distance of its bounds
-FIXED = "The bounds of measures are part of the question; the promise holds if they were not chosen by these data."
+"""Parameters of a statement: the measures, and the epsilon of each of their noisy numbers."""
+_MEAN_DIGITS = 6  # of a mean, after the leading digit of the distance of its bounds
+_BOUNDS_ARE_PUBLIC = (
+    "The bounds of measures are part of the question; the promise holds if they were not chosen by these data."
+)
 
 
 def describe_measures(
-    measures: Sequence[Measure], each: Fraction | object, most: int | None
+    measures: Sequence[Measure], epsilon_per_measure: Fraction | object, max_items_per_user: int | None
 ) -> tuple[dict[str, object], list[str]]:
-    """Parameters and sentences of a statement; `most` is how many items one user counts for."""
-    used: dict[str, object] = {MEASURES: tuple(map(str, measures)), EPSILON_PER_MEASURE: each}
-    if most is not None:  # so many items are moved by one user
-        used["max_items_per_user"] = most
-    return used, [*(_said(one, Fraction(each)) for one in measures), FIXED]  # type: ignore[arg-type]
+    """Return the parameters and the sentences that a statement has for its measures."""
+    parameters: dict[str, object] = {MEASURES: tuple(map(str, measures)), EPSILON_PER_MEASURE: epsilon_per_measure}
+    if max_items_per_user is not None:
+        parameters["max_items_per_user"] = max_items_per_user
+    return parameters, [
+        *(_describe(measure, Fraction(epsilon_per_measure)) for measure in measures),
+        _BOUNDS_ARE_PUBLIC,
+    ]  # type: ignore[arg-type]
 
 
-def _said(measure: Measure, each: Fraction) -> str:
-    """What a measure is, and how noisy."""
+def _describe(measure: Measure, epsilon: Fraction) -> str:
+    """Return a sentence with the measure's definition, its bounds, and the scale of its noise."""
     name, column = formatting.text(measure.name), formatting.text(measure.column)
     low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
     if isinstance(measure, Sum):
-        scale = float(measure.sensitivity * measure.step / each)
+        scale = float(measure.sensitivity * measure.step / epsilon)
         return (
             f"{name} is over the users of an item: of every one the total of {column} in their rows of it, rounded to "
             f"units of {formatting.short(measure.step)} and moved to {low} to {high}, where rows that hold no number "
             f"give nothing. It carries discrete Laplace noise of scale {formatting.round_digits(scale, 4)}."
         )
-    scale = float(measure.sensitivity * measure.step / each)
+    scale = float(measure.sensitivity * measure.step / epsilon)
     return (
         f"{name} is over the users of an item who have a number there: for each of them, the mean of {column} in "
         f"their rows of it, each row moved to {low} to {high}. It is a sum of distances from the middle with discrete "
         f"Laplace noise of scale {formatting.round_digits(scale, 4)}, over a number of users with noise of scale "
-        f"{formatting.round_digits(1 / float(each), 4)}."
+        f"{formatting.round_digits(1 / float(epsilon), 4)}."
     )
 
 
 def accuracy_of_measures(measures: Sequence[Measure], widths: Sequence[Fraction | None]) -> Accuracy:
-    """How good measures are; the width of a mean's interval hangs on its users."""
-    said: list[str] = []
-    numbers: list[int | float | None] = []
+    """Return the accuracy of the measures, each with the half width of its interval.
+
+    A mean has no width, because its interval depends on the item's number of users.
+    """
+    sentences: list[str] = []
+    reported_widths: list[int | float | None] = []
     for measure, width in zip(measures, widths, strict=True):
         name = formatting.text(measure.name)
-        wide = None if width is None else to_plain_number(measure, width)
-        spread = "" if wide is None else f": that number plus or minus {wide:,}"
+        reported_width = None if width is None else to_plain_number(measure, width)
+        margin = "" if reported_width is None else f": that number plus or minus {reported_width:,}"
         low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
-        of = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
-        said.append(f"The counted {name} of {ONE_ROW} {of}, is between its low and its high{spread}; {OUTSIDE}.")
-        numbers.append(wide)
-    return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
+        clipping = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
+        sentences.append(
+            f"The counted {name} of {ONE_ROW} {clipping}, is between its low and its high{margin}; {OUTSIDE}."
+        )
+        reported_widths.append(reported_width)
+    return Accuracy(tuple(sentences), {"width_of_measures": tuple(reported_widths)})
 
 
 def to_plain_number(measure: Measure, exact: Fraction) -> int | float:
-    """A number for a reader: an integer where steps are integers, else the nearest float."""
-    whole = isinstance(measure, Sum) and measure.step.denominator == 1
-    return int(exact) if whole else float(exact)
+    """Return an int if the measure is a sum in whole steps, otherwise the nearest float."""
+    is_whole = isinstance(measure, Sum) and measure.step.denominator == 1
+    return int(exact) if is_whole else float(exact)
 
 
-def to_measurement(measure: Measure, found: Estimate) -> Measurement:
-    """A noisy number and its interval; those of a mean in few digits, of which the outer ones are rounded outward."""
+def to_measurement(measure: Measure, estimate: Estimate) -> Measurement:
+    """Return the estimate and its interval in plain numbers.
+
+    A mean is rounded to `_MEAN_DIGITS`, its interval outward, and all three are clipped to the measure's bounds.
+    """
     from dpselect.release.statement import Measurement
 
-    value, low, high = found.value, found.low, found.high
+    value, low, high = estimate.value, estimate.low, estimate.high
     if isinstance(measure, Mean):
         bounds = Fraction(measure.low), Fraction(measure.high)
-        unit = Fraction(10) ** (math.floor(math.log10(bounds[1] - bounds[0])) - DIGITS)
+        unit = Fraction(10) ** (math.floor(math.log10(bounds[1] - bounds[0])) - _MEAN_DIGITS)
         rounded = (round(value / unit) * unit, math.floor(low / unit) * unit, math.ceil(high / unit) * unit)
-        value, low, high = (min(max(one, bounds[0]), bounds[1]) for one in rounded)
-    return Measurement(measure.name, *(to_plain_number(measure, one) for one in (value, low, high)))
+        value, low, high = (min(max(exact, bounds[0]), bounds[1]) for exact in rounded)
+    return Measurement(measure.name, *(to_plain_number(measure, exact) for exact in (value, low, high)))
 
 
 def parse_measure_names(parameters: Mapping[str, object]) -> tuple[str, ...]:
-    """What the measures of a release are called. ValueError where they are none."""
-    found = parameters.get(MEASURES)
-    if found is None:
+    """Return the names of the measures that a statement has; empty if it has none.
+
+    Raises: ValueError if the parameter is malformed, or holds a number of users, which is no measure.
+    """
+    texts = parameters.get(MEASURES)
+    if texts is None:
         return ()
-    if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
+    if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
         raise ValueError("no measures")
-    measures, users = measures_of(list(found))
-    if users:
+    measures, has_user_count = measures_of(list(texts))
+    if has_user_count:
         raise ValueError("the number of users is a count")
-    return tuple(one.name for one in measures)
+    return tuple(measure.name for measure in measures)
 
 
 def measure_columns(name: str) -> tuple[str, str, str]:
-    """The columns of a measure, which counts what its bounds leave of every user."""
+    """Return the names of a measure's three columns. `counted` marks that values outside the bounds were clipped."""
     return f"counted {name}", f"counted {name} low", f"counted {name} high"
 
 
 def tabulate_measures(items: Iterable[Item], parameters: Mapping[str, object]) -> dict[str, list[object]]:
-    """The columns of all measures, each with the ends of its interval."""
-    rows = [item.measures for item in items]
+    """Return three columns for each measure: its values, and both ends of their intervals."""
+    measurements = [item.measures for item in items]
     columns: dict[str, list[object]] = {}
-    for at, name in enumerate(parse_measure_names(parameters)):
-        for head, which in zip(measure_columns(name), ("value", "low", "high"), strict=True):
-            columns[head] = [getattr(row[at], which) for row in rows]
+    for index, name in enumerate(parse_measure_names(parameters)):
+        for column, attribute in zip(measure_columns(name), ("value", "low", "high"), strict=True):
+            columns[column] = [getattr(row[index], attribute) for row in measurements]
     return columns
 
 
 def check_measures(items: Iterable[Item], parameters: Mapping[str, object]) -> None:
-    """ValueError where an item has other measures than the statement names."""
+    """Raise ValueError if an item has other measures than the statement names."""
     names = parse_measure_names(parameters)
-    if any(tuple(one.name for one in item.measures) != names for item in items):
+    if any(tuple(measurement.name for measurement in item.measures) != names for item in items):
         raise ValueError("an item has other measures")

@@ -1,4 +1,4 @@
-"""Picture: what an answer looks like, and the whole in words for who cannot see it. Made of what was released alone."""
+"""Picture: panels with a title and a caption, and all in words for who cannot see it, from the release alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """Panels with a title, lines of text below, and the whole in words: `alt`.
+    """Panels with a title, lines of text below, and all in words: `alt`.
 
     A notebook shows it in the colours of its page. A line of the same name has the same colour in every panel.
     """
@@ -29,7 +29,7 @@ class Picture:
 
     @property
     def names(self) -> list[str]:
-        """The lines that have a name, for a legend."""
+        """The names of lines that have one, for a legend."""
         return line_names(self.panels)
 
     def svg(self, theme: str = "auto") -> str:
@@ -43,11 +43,11 @@ class Picture:
         return svg.svg_file(self.title, self.panels, self.caption, self.alt, theme)
 
     def html(self, *, style: bool = True) -> str:
-        """The picture for a page, in the page's colours; without its `style` where the page has it already."""
+        """Return the picture for a page, in the page's colours; without its `style` if the page has it already."""
         from dpselect.release import svg
 
-        shown = svg.html(self.title, self.panels, self.caption, self.alt)
-        return f"<div><style>{svg.STYLE}</style>{shown}</div>" if style else shown
+        div = svg.html(self.title, self.panels, self.caption, self.alt)
+        return f"<div><style>{svg.STYLE}</style>{div}</div>" if style else div
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """Write the SVG to a file, whose name must end in .svg.
@@ -64,7 +64,7 @@ class Picture:
         save(path, self.svg(theme))
 
     def on(self, ax: Axes | Iterable[Axes] | None) -> Picture:
-        """Itself, drawn on Matplotlib's axes too where they are given: one, or as many as there are panels."""
+        """Return the picture, drawn also on Matplotlib's axes if they are given: one, or one for each panel."""
         if ax is not None:
             from dpselect.release.axes import plot_panels
 

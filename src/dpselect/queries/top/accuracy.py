@@ -56,6 +56,6 @@ def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
         k=plan.selector.k,
         k_bar=plan.k_bar,
         reach=plan.reach(),
-        counted=plan.width() > 0,
+        with_counts=plan.width() > 0,
         scale=plan.scale,
     )

@@ -196,7 +196,7 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=method_reasons.discovered_by_group(listed=asked.listed_groups is not None) + why,
+        reason=method_reasons.discovered_by_group(groups_listed=asked.listed_groups is not None) + why,
         asked=asked,
         groups=groups,
         scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),

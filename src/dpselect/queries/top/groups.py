@@ -218,7 +218,7 @@ def plan_by_group(
         counter=counter,
         of_groups=of_groups,
         privacy=privacy,
-        reason=method_reasons.limited_by_group(listed=asked.listed_groups is not None),
+        reason=method_reasons.limited_by_group(groups_listed=asked.listed_groups is not None),
         asked=asked,
         scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
     )

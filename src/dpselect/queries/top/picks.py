@@ -127,7 +127,7 @@ class PeeledTop(Picks):
     def near(self, candidates: int) -> Accuracy:
         """By how much an item is below another at most."""
         return accuracy.ranking(
-            largest_whole_below(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale
+            largest_whole_below(self.selector.gap(BETA, candidates)), noun=accuracy.OF_DOMAIN, scale=self.scale
         )
 
 

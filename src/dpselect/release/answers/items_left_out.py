@@ -34,8 +34,8 @@ def but_excluded(accuracy: Accuracy) -> Accuracy:
 
 
 def _but_excluded(sentence: str) -> str:
-    for phrase, other in _BUT_EXCLUDED.items():
-        sentence = sentence.replace(phrase, other)
+    for phrase, replacement in _BUT_EXCLUDED.items():
+        sentence = sentence.replace(phrase, replacement)
     return sentence
 
 

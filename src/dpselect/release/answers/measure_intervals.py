@@ -30,4 +30,4 @@ def _with_interval(measure: Measure, noisy: Measurement, width: Fraction | None)
         ends = [max(Fraction(0), end) for end in ends]
     elif Fraction(measure.high) <= 0:
         ends = [min(Fraction(0), end) for end in ends]
-    return Measurement(measure.name, *(to_plain_number(measure, each) for each in (exact, *ends)))
+    return Measurement(measure.name, *(to_plain_number(measure, exact_value) for exact_value in (exact, *ends)))
