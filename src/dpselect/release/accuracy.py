@@ -141,7 +141,8 @@ def ranks(too_many: tuple[int, int], users: int, width: int, several: bool, valu
     subject = "any of these values" if several else "the value"
     sentence = (
         f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.format_score(max(0, users))} "
-        f"{format_at_most(too_many_below)} too many lie below {subject}, and {format_at_most(too_many_above)} too many above"
+        f"{format_at_most(too_many_below)} too many lie below {subject}, and "
+        f"{format_at_most(too_many_above)} too many above"
     )
     if several:
         sentence += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
