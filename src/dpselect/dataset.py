@@ -19,7 +19,7 @@ from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import prepared_path
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -87,26 +87,26 @@ class Dataset(Verbs):
         max_items_per_user: int | None = None,
         budget: Budget | Where | None = None,
     ) -> None:
-        self._given = source
+        self._original_source = source
         self._source, self._table, self._csv = _place(source)
         if user is None or item is None:
-            user, item = self._prepared_for(user, item)
-        self.whose: Key = parse_key("user", user)
+            user, item = self._default_columns(user, item)
+        self.user_columns: Key = parse_key("user", user)
         self._item: Key | Text | Split = ()  # where nobody names any
         if item is not None:
             self._item = item if _is_split(item) or _is_text(item) else parse_key("item", item)
-        refuse_shared(self.whose, self.column)
+        refuse_shared(self.user_columns, self.column)
         super().__init__(where)
         self._time = None if time is None else _time(time)
-        self._meant: Periods | None = None
-        self._types, self._given_types = _types(types), types
+        self._named_periods: Periods | None = None
+        self._types, self._original_types = _types(types), types
         most = max_items_per_user
         self.max_items_per_user: int | None = (
             None if most is None else whole_number("max_items_per_user", most, minimum=1)
         )
-        self.paying: Budget | None = _budget(budget)
+        self.budget: Budget | None = _budget(budget)
 
-    def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
+    def _default_columns(self, user: Any, item: Any) -> tuple[Any, Any]:
         """The columns of users and items that prepared data name. Others have no items where nobody names them."""
         path = prepared_path(self._source)
         if path is None:
@@ -151,33 +151,33 @@ class Dataset(Verbs):
     @property
     def periods(self) -> tuple[str, ...]:
         """The names of the periods that are asked for, in their order; none where time does not matter."""
-        return () if self._meant is None else self._meant.names
+        return () if self._named_periods is None else self._named_periods.names
 
     @property
     def _periods(self) -> Periods | None:
         """The periods of a question. Data with a time have no rows without them: the promise is for each period."""
-        if self._time is not None and self._meant is None:
+        if self._time is not None and self._named_periods is None:
             hint = 'data.during("2026-10"), --during: the promise is for one user in each period separately'
             raise ParameterError("during", "be given for data with a time", "nothing", hint)
-        return self._meant
+        return self._named_periods
 
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         if self._time is None:
             hint = 'give the time of rows: time=dps.Time("at", period="month"), --time and --period'
             raise ParameterError("during", "be left out of data without a time", came(names[0]), hint)
-        self._meant = self._time.periods(names)
+        self._named_periods = self._time.periods(names)
 
     def __repr__(self) -> str:
-        given = [shown(self._source) if self._given is self._source else repr(self._given)]
+        given = [shown(self._source) if self._original_source is self._source else repr(self._original_source)]
         first, *others = self._conditions or (None,)
-        said: dict[str, object] = {"user": self.whose, "item": self._item or None, "where": first, "time": self._time}
-        said |= {"types": self._given_types or None, "max_items_per_user": self.max_items_per_user}
+        said: dict[str, object] = {"user": self.user_columns, "item": self._item or None, "where": first, "time": self._time}
+        said |= {"types": self._original_types or None, "max_items_per_user": self.max_items_per_user}
         given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
         found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
-        if self._meant is not None:
-            runs = self._meant.current.text.split(", ")
+        if self._named_periods is not None:
+            runs = self._named_periods.current.text.split(", ")
             found += f".during({runs[0] if len(runs) == 1 else runs!r})"
-        return found + self._less
+        return found + self._excluded_repr
 
     # ---- for the owner of the data ---------------------------------------------------------------------------
 
@@ -199,10 +199,10 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         parts = self.split is not None or self.words is not None
-        wanted = Wanted(key_columns(self.whose), key_columns(self.column), others, time.get("time"), parts, self._types)
+        wanted = Wanted(key_columns(self.user_columns), key_columns(self.column), others, time.get("time"), parts, self._types)
         items = {"item": key_columns(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
-            "user": key_columns(self.whose),
+            "user": key_columns(self.user_columns),
             **items,
             "split": self.split,
             "where": condition,
@@ -253,7 +253,7 @@ class Dataset(Verbs):
         """
         given: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
         self._prepare(to, **given, add=add, memory=memory, progress=progress)
-        return Dataset(to, user=self.whose, item=self._item, time=self._time)
+        return Dataset(to, user=self.user_columns, item=self._item, time=self._time)
 
     def _prepare(
         self, to: object, *, keep: Any = (), weights: Any = (), max_rows_per_user: Any = None, **given: Any
@@ -266,15 +266,15 @@ class Dataset(Verbs):
         most = max_rows_per_user
         most = None if most is None else whole_number("max_rows_per_user", most, minimum=1)
         time = {} if self._time is None else self._time.flat()
-        with naming("weights", "weight"):
-            rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
+        with naming_parameter("weights", "weight"):
+            rules = rules_of(self.user_columns, self.column, keep, weights, max_rows_per_user=most, **time)
             given |= {"table": self._table, "csv": self._csv, "types": self._types}
             return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
         """All rows are prepared; which of them count is said when they are asked."""
         said: dict[str, object] = {"where": self._condition, "during": self._during, "exclude": self.excluded}
-        said |= {"max_items_per_user": self.max_items_per_user, "budget": self.paying}
+        said |= {"max_items_per_user": self.max_items_per_user, "budget": self.budget}
         for name, value in said.items():
             if value is not None:
                 hint = "all rows are prepared: use it on the prepared data"
@@ -308,68 +308,68 @@ class Dataset(Verbs):
         from dpselect.questions.payment import Payment
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
-        plan = self._planned(question, payment)
+        plan = self._plan_question(question, payment)
         return self.with_rows(plan)
 
     def with_rows(self, plan: Plan) -> Plan:
         """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
-        return plan.for_rows(self._counted(plan)._rows_to_plan)
+        return plan.for_rows(self._for_plan(plan)._rows_to_plan)
 
-    def _planned(self, question: Question, payment: Payment) -> Plan:
+    def _plan_question(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.plan import kind, planned
 
         check_question(question)
         facts = kind(question.verb).facts_of(self, question)
-        return planned(question, payment, facts, self.paying).of(self)
+        return planned(question, payment, facts, self.budget).of(self)
 
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        return self._ask(self._planned(question, payment), fresh=fresh, progress=progress)
+        return self._ask(self._plan_question(question, payment), fresh=fresh, progress=progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         return self._ask(plan.of(self), fresh=fresh, progress=progress)
 
     def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer as it was planned for these rows, paid if there is a budget."""
         parameters.check_callable("progress", progress)
         parameters.flag("fresh", fresh)
-        return self._counted(plan)._asked(plan, fresh=fresh, progress=progress)
+        return self._for_plan(plan)._run_plan(plan, fresh=fresh, progress=progress)
 
-    def _counted(self, plan: Plan) -> Dataset:
+    def _for_plan(self, plan: Plan) -> Dataset:
         """The rows that a question is about, with the items that it counts."""
         if plan.items is None:
             self.check_items()
-            return self._compared(plan.others, lost=plan.lost) if plan.others else self
-        with naming("by", "item"):
-            refuse_shared(self.whose, plan.items)
+            return self._with_compared_periods(plan.others, lost=plan.lost) if plan.others else self
+        with naming_parameter("by", "item"):
+            refuse_shared(self.user_columns, plan.items)
         found = copy(self)
         found._item, found.max_items_per_user = plan.items, plan.kept
         return found
 
-    def _compared(self, others: Sequence[str], *, lost: bool) -> Dataset:
+    def _with_compared_periods(self, others: Sequence[str], *, lost: bool) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
         if self._periods is None:
             hint = "a user is then one user in one period, who can only raise gains or only lower them"
             raise ParameterError("compared_with", "go with data that have a time", "none", hint)
         both = copy(self)
-        both._meant = self._periods.compared_with(others, lost=lost)
+        both._named_periods = self._periods.compared_with(others, lost=lost)
         return both
 
-    def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _run_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
         from dpselect.queries.outline import asked_with, log_question, outline
         from dpselect.release.rows import OfRows
 
-        rows = OfRows(self.whose, self.columns, self._periods)
+        rows = OfRows(self.user_columns, self.columns, self._periods)
         warn_if_weak(plan.ceiling)
-        budget, draws = self.paying, secure()
+        budget, draws = self.budget, secure()
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
-            engine = opened.enter_context(self._opened(plan))
+            engine = opened.enter_context(self._open_for(plan))
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
             plan = plan.for_rows(rows)
             answer = _then(_then(plan.bind(engine), rows.describe_rows), partial(asked_with, outline(plan, rows)))
@@ -385,11 +385,11 @@ class Dataset(Verbs):
 
             return what.told(budget.pay(plan, what, ask, fresh=fresh))
 
-    def _opened(self, plan: Plan) -> Engine:
+    def _open_for(self, plan: Plan) -> Engine:
         """An engine for what is planned."""
         if plan.items is None:
-            return self.engine(self._groups(plan), plan.totals, measures=plan.measuring)
-        with naming("by", "item"):
+            return self.engine(self._group_columns(plan), plan.totals, measures=plan.measuring)
+        with naming_parameter("by", "item"):
             return self.engine()
 
     @property
@@ -397,7 +397,7 @@ class Dataset(Verbs):
         """Whose rows a question is about; of prepared data also how many of a user the file has now."""
         from dpselect.release.rows import OfRows
 
-        rows, path = OfRows(self.whose, self.columns, self._periods), prepared_path(self._source)
+        rows, path = OfRows(self.user_columns, self.columns, self._periods), prepared_path(self._source)
         if path is None:
             return rows
         from dpselect.engines.prepared.file import state_of
@@ -418,7 +418,7 @@ class Dataset(Verbs):
         if engine.state is None:
             source, pinned = source_of(self._source, named=snapshot is not None)
             changed = pinned and before != (source, pinned)
-        data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
+        data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.user_columns}
         data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
         data |= self._csv.said
         data |= engine.declared
@@ -432,12 +432,12 @@ class Dataset(Verbs):
             if self._periods.compared:
                 asked = {**asked, "compared_with": self._periods.baseline.text}
         found = ((pinned and engine.fixed) or snapshot is not None) and not changed
-        return question(verb, asked, data, found, user=key_to_text(self.whose), periods=self._periods)
+        return question(verb, asked, data, found, user=key_to_text(self.user_columns), periods=self._periods)
 
-    def _groups(self, plan: Plan) -> tuple[str, ...]:
+    def _group_columns(self, plan: Plan) -> tuple[str, ...]:
         """The columns of groups that a question asks for; none is a column of users or items."""
         for name in plan.by:
-            if name in (*key_columns(self.whose), *key_columns(self.column)):
+            if name in (*key_columns(self.user_columns), *key_columns(self.column)):
                 hint = "with several item columns, each is one part of the item"
                 raise ParameterError("by", "be columns other than user and item", came(name), hint)
         return plan.by
@@ -460,7 +460,7 @@ class Dataset(Verbs):
                 raise ParameterError("split", f"be left out if {name} is given", came(self.split), hint)
         return open_engine(
             self._source,
-            user=self.whose,
+            user=self.user_columns,
             item=self.column,
             where=self._condition,
             max_items_per_user=self.max_items_per_user,
@@ -517,9 +517,9 @@ def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
     """What is declared of columns; nothing is imported where nobody declares."""
     if given is None:
         return {}
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
-    return types_of(given)
+    return parse_types(given)
 
 
 def _place(source: object) -> tuple[object, str | None, CsvForm]:

@@ -82,15 +82,15 @@ def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArr
     seed = whole_number("seed", seed, minimum=0)
     everyone = np.arange(users, dtype=np.int64)
     country = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[
-        below(100, hashed(seed, "country", everyone))
+        integers_below(100, hash_counters(seed, "country", everyone))
     ]
     plays = plays_per_user(users, seed)
     user = np.repeat(everyone, plays)
     play = np.arange(len(user), dtype=np.int64)
     # Squaring a uniform number prefers the early entries of the list.
-    entry = (unit(hashed(seed, "entry", play)) ** 2 * (2 + plays * 3 // 4)[user]).astype(np.int64)
-    artist = favourites(country[user], hashed(seed, "favourite", (user << 32) | entry), seed)
-    minutes = 1 + (3 * exponential(0.8 * bell(hashed(seed, "minutes", play)))).astype(np.int64)
+    entry = (unit_floats(hash_counters(seed, "entry", play)) ** 2 * (2 + plays * 3 // 4)[user]).astype(np.int64)
+    artist = favourites(country[user], hash_counters(seed, "favourite", (user << 32) | entry), seed)
+    minutes = 1 + (3 * exponential(0.8 * nearly_normal(hash_counters(seed, "minutes", play)))).astype(np.int64)
     return {
         "user": 100_001 + user,
         # Rows share the few string objects of the tables, which is as small and fast as a dictionary column.
@@ -103,7 +103,7 @@ def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArr
 def plays_per_user(users: int, seed: int) -> Integers:
     """How many plays each user has: log-normal with median 13, and the heavy users somewhere among them."""
     everyone = np.arange(users, dtype=np.int64)
-    plays = 1 + (13 * exponential(bell(hashed(seed, "plays", everyone)))).astype(np.int64)
+    plays = 1 + (13 * exponential(nearly_normal(hash_counters(seed, "plays", everyone)))).astype(np.int64)
     for place, heavy in enumerate(HEAVY_USERS, 1):
         plays[users * place // (len(HEAVY_USERS) + 1)] = heavy
     return plays
@@ -116,13 +116,13 @@ def favourites(country: Integers, words: Words, seed: int) -> Integers:
     handful of listeners; an artist is played more at home.
     """
     ranks = np.arange(ARTISTS, dtype=np.int64)
-    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[below(100, hashed(seed, "home", ranks))]
+    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[integers_below(100, hash_counters(seed, "home", ranks))]
     popularity = 50_000_000 // (ranks + 30) * 2_000 // (ranks + 2_000)
     at_home = home == np.arange(len(COUNTRIES))[:, None]
     tables = np.cumsum(np.where(at_home, HOME * popularity, popularity), axis=1)
     # One sorted table of all countries, each shifted beyond the one before: one search finds every artist.
     shift = np.arange(len(COUNTRIES), dtype=np.int64) << 32
-    targets = below(tables[:, -1][country], words) + shift[country]
+    targets = integers_below(tables[:, -1][country], words) + shift[country]
     place = np.searchsorted((tables + shift[:, None]).ravel(), targets, side="right")
     return place - country * ARTISTS
 
@@ -149,7 +149,7 @@ def spread(names: Sequence[str]) -> Iterator[str]:
 # ---- numbers from counters --------------------------------------------------------------------------------
 
 
-def hashed(seed: int, stream: str, counters: Integers) -> Words:
+def hash_counters(seed: int, stream: str, counters: Integers) -> Words:
     """splitmix64 at the given counters, one sequence of 64-bit words per seed and stream."""
     start = int.from_bytes(f"{seed}/{stream}".encode()) % (2**64 - 59)
     words = (counters.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(start)
@@ -158,17 +158,17 @@ def hashed(seed: int, stream: str, counters: Integers) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def below(limit: Integers | int, words: Words) -> Integers:
+def integers_below(limit: Integers | int, words: Words) -> Integers:
     """Integers in [0, limit) for limits up to 2^32, from the upper half of each word."""
     return ((words >> np.uint64(32)) * np.asarray(limit, np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
-def unit(words: Words) -> Floats:
+def unit_floats(words: Words) -> Floats:
     """Numbers in [0, 1) on a grid of 2^-53."""
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def bell(words: Words) -> Floats:
+def nearly_normal(words: Words) -> Floats:
     """Nearly normal numbers with mean 0 and variance 1: the sum of the four 16-bit parts of each word."""
     part = np.uint64(0xFFFF)
     total = sum((words >> np.uint64(shift)) & part for shift in (0, 16, 32, 48))

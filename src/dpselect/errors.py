@@ -141,7 +141,7 @@ class SourceError(ParameterError):
 
 
 @contextmanager
-def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
+def naming_parameter(parameter: str, read_as: str = "domain") -> Iterator[None]:
     """What is said of a domain within is said of this parameter, which is read as one, or as `read_as`.
 
     >>> with naming("groups"):
@@ -167,7 +167,7 @@ class DataError(DpselectError):
     """A source cannot be read as described, or is not there. The message speaks of its schema, never of its rows."""
 
 
-def absent(parameter: str, must: str, came: str, hint: str | None = None) -> DataError:
+def missing_source_error(parameter: str, must: str, came: str, hint: str | None = None) -> DataError:
     """Return the error of a file or a table that is not there: it may come later, so a scheduler may try again.
 
     >>> raise absent("source", "be a file that exists", "'plays.parquet'")

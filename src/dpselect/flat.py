@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.dataset import Dataset
 from dpselect.engines.sources.files import prepared_path
-from dpselect.errors import naming
+from dpselect.errors import naming_parameter
 
 if TYPE_CHECKING:
     from dpselect.engines.preparation import Prepared
@@ -34,13 +34,13 @@ def dataset_of(
 
         if newlines_in_values:
             source = CSV(source, newlines_in_values=newlines_in_values)  # type: ignore[arg-type] # it looks for itself
-        with naming("table", "name"):
+        with naming_parameter("table", "name"):
             source = source if table is None else Table(source, table)
         if split is not None:
-            with naming("split", "separator"), naming("item", "column"):
+            with naming_parameter("split", "separator"), naming_parameter("item", "column"):
                 item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
         if [*when.values()] != [None] * 3:
-            with naming("time", "column"):
+            with naming_parameter("time", "column"):
                 given["time"] = Time.from_flat(when)
     data = Dataset(source, item=item, **given)
     return data if during is None else data.during(during)

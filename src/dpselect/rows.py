@@ -274,7 +274,7 @@ class TimeText(Value):
         return time_type(self.zone, self.format, self.unit)
 
 
-def types_of(given: object) -> dict[str, DeclaredType]:
+def parse_types(given: object) -> dict[str, DeclaredType]:
     """Return what `types` of a Dataset declares, by column."""
     from dpselect.engines.sources.scans.declarations import parse_type
 

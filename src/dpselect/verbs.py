@@ -317,11 +317,11 @@ class Verbs(ABC):
             "threshold": threshold,
         }
         if not isinstance(given, Plan):
-            return self._answered(given, Payment(**price), fresh=fresh, progress=progress)
+            return self._answer_question(given, Payment(**price), fresh=fresh, progress=progress)
         for name, value in price.items():
             if value is not None:
                 raise ParameterError(name, "be left out for a Plan, which has a price", came(value))
-        return self._made(given, fresh=fresh, progress=progress)
+        return self._answer_plan(given, fresh=fresh, progress=progress)
 
     def where(self, condition: str) -> Self:
         """Return the same data with only the rows for which an SQL condition also holds (docs/filters.md)."""
@@ -337,7 +337,7 @@ class Verbs(ABC):
             raise ParameterError("during", "be given once only", "more periods", "put all of them in one list")
         found = copy(self)
         found._during = PERIODS.read("during", periods)
-        found._settle_during(found._during)
+        found._set_periods(found._during)
         return found
 
     def exclude(self, items: object) -> Self:
@@ -357,7 +357,7 @@ class Verbs(ABC):
         return found
 
     @abstractmethod
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         """Store these periods; refuse names that are no periods of these data."""
 
     @property
@@ -368,7 +368,7 @@ class Verbs(ABC):
         return " AND ".join(f"({one})" for one in self._conditions)
 
     @property
-    def _less(self) -> str:
+    def _excluded_repr(self) -> str:
         """The part of a repr about excluded items."""
         if self.excluded is None:
             return ""
@@ -377,13 +377,13 @@ class Verbs(ABC):
         return f".exclude({LISTED.python(self.excluded)})"
 
     @abstractmethod
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         """Answer a question at this price."""
 
     @abstractmethod
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to a question that was planned beforehand."""
 
 

@@ -78,7 +78,7 @@ def test_a_column_that_is_not_there_names_its_parameter(given: dict[str, object]
 
 def test_a_list_of_one_is_that_column() -> None:
     one = data(user=["user"], item=["country"])
-    assert (one.whose, one.column) == ("user", "country")
+    assert (one.user_columns, one.column) == ("user", "country")
     release = one.top_k(1, epsilon=9)
     assert release.labels == ["DE"]
     assert release.privacy.unit == "user"

@@ -126,7 +126,7 @@ def test_data_are_what_their_repr_makes(name: str) -> None:
     assert repr(again) == repr(data)
     with dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").engine() as engine:
         assert again.question("union", {}, engine, "s").text == data.question("union", {}, engine, "s").text
-    assert (again._less, again.periods, again._condition) == (data._less, data.periods, data._condition)
+    assert (again._excluded_repr, again.periods, again._condition) == (data._excluded_repr, data.periods, data._condition)
 
 
 def test_a_repr_has_no_password() -> None:
@@ -164,7 +164,7 @@ def test_the_same_data_with_fewer_rows_leave_the_first_as_they_are() -> None:
         less = ways[third](ways[second](ways[first](data)))
         with less.engine() as engine:
             text = less.question("top_k", {}, engine, "s").text
-        found.append((text, less._less, less.top_k(2, epsilon=60).labels))
+        found.append((text, less._excluded_repr, less.top_k(2, epsilon=60).labels))
     assert found == [found[0]] * 4
     assert found[0][2] == ["a"]
     assert (data._conditions, data.periods, data.excluded) == ((), (), None)

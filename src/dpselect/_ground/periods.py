@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpselect._ground.parameters import one_of, suggest
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 
 MAX_PERIODS = 500
 """Periods of one question."""
@@ -143,7 +143,7 @@ class Periods:
 
     def compared_with(self, names: Sequence[str], *, lost: bool = False) -> Periods:
         """Return these periods and as many others to compare them with. A question about all is paid in each."""
-        with naming("compared_with", "during"):
+        with naming_parameter("compared_with", "during"):
             other_periods = parse_periods(self.column, self.kind, names, self.timezone).all
         shared = [period.name for period in other_periods if period in self.all]
         if shared:

@@ -150,9 +150,9 @@ def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, 
         else:
             plan = data.plan(question, **price)
             tell(args, f"dpselect: {plan.asked.price_sentence}")
-            if data.paying is not None:
+            if data.budget is not None:
                 during = {"during": data.periods} if data.periods else {}
-                tell(args, f"dpselect: it {data.paying.describe_cost(plan, **during)}")
+                tell(args, f"dpselect: it {data.budget.describe_cost(plan, **during)}")
 
     near = options.given(args, ("within", "threshold"))
     answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)

@@ -34,14 +34,14 @@ def run(args: argparse.Namespace) -> None:
     from dpselect.engines.inspection import Wanted, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
     source = asking.source_of(args)
     said = given(args, [name for name in asking.ROWS if name not in shared.OF_SOURCES])
     if said or prepared_path(source) is not None:
         found = str(asking.dataset_here(args).inspect())
     else:
-        wanted = Wanted(types=types_of(shared.types_of(args).get("types", {})))
+        wanted = Wanted(types=parse_types(shared.types_of(args).get("types", {})))
         found = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         found = found.replace(source, args.files[0])

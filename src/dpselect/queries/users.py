@@ -18,7 +18,7 @@ from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows, cut_by
@@ -139,7 +139,7 @@ class UsersPlan(Plan):
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the number of all users, or of those of each group; groups that do not fit are refused now."""
         if self.groups is not None:
-            with naming("groups"):
+            with naming_parameter("groups"):
                 engine.check(self.groups, most=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
 

@@ -11,7 +11,7 @@ from typing import Any
 from dpselect._ground import parameters
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span, parse_domain
 from dpselect._ground.keys import key_columns, parse_key
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.release.formatting import Json
 
 
@@ -217,7 +217,7 @@ def _domain_in_python(value: Domain) -> str:
 
 
 def _parse_domain(name: str, value: Any) -> Domain:
-    with naming(name):
+    with naming_parameter(name):
         return parse_domain(value)
 
 
@@ -229,7 +229,7 @@ def _parse_listed(name: str, value: Any) -> Listed | Column:
     if isinstance(items, (str, bytes, dict)) or not isinstance(items, (Iterable, Listed, Column)):
         hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
         raise ParameterError(name, _LISTED_REQUIREMENT, came(value), hint if isinstance(value, (str, bytes)) else None)
-    with naming(name):
+    with naming_parameter(name):
         domain = parse_domain(items)
     if isinstance(domain, (Span, Size)):
         raise ParameterError(name, _LISTED_REQUIREMENT, came(value))

@@ -61,9 +61,9 @@ class RemoteDataset(Verbs):
         less = "".join(f".where({one!r})" for one in self._conditions)
         if self._during is not None:
             less += f".during({PERIODS.python(self._during)})"
-        return f"RemoteDataset({', '.join(given)}){less}{self._less} at {self.wire.address}"
+        return f"RemoteDataset({', '.join(given)}){less}{self._excluded_repr} at {self.wire.address}"
 
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         """Which periods there are the gateway knows."""
 
     @property
@@ -89,14 +89,14 @@ class RemoteDataset(Verbs):
         given = {"data": self.name, "item": self.item, "where": self._condition, "during": self._during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         _check(progress, fresh=fresh)
         check_question(question)
         return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         _check(progress, fresh=fresh)
         return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
 

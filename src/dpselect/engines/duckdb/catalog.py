@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
-from dpselect.errors import DataError, SourceError, absent
+from dpselect.errors import DataError, SourceError, missing_source_error
 
 TABLES = (
     "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE NOT internal "
@@ -76,7 +76,7 @@ def chosen(table: str | None, tables: Sequence[CatalogTable], here: Place, what:
         raise SourceError("table", f"name {what}", "nothing", f"there is {', '.join(shown[:20]) or 'none'}")
     meant = _meant(table, tables, here)
     if not meant:
-        raise absent("table", f"be {what}", repr(table), suggest(table, shown))
+        raise missing_source_error("table", f"be {what}", repr(table), suggest(table, shown))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one.sql for one in meant)}"
         raise SourceError("table", f"be one {what.removeprefix('a ')}", came, "write it with database and schema")

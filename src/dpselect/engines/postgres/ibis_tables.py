@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from dpselect.engines.postgres.dialect import quoted
-from dpselect.errors import SourceError, absent
+from dpselect.errors import SourceError, missing_source_error
 
 # Where the caller's session finds the table, as whom it looks, and whether that is who it came as: SET SESSION
 # AUTHORIZATION changes session_user too, but not who the server says is there. No name but the table's is looked for on
@@ -32,7 +32,7 @@ def address_and_table(connection: Any, schema: str | None, name: str) -> tuple[s
     with connection.transaction():
         found = connection.execute(_FOUND.encode(), {"name": full}).fetchall()
     if not found:
-        raise absent("source", "be a table or view of the database", f"{name!r}, which is none")
+        raise missing_source_error("source", "be a table or view of the database", f"{name!r}, which is none")
     schema, name, temporary, role, own = found[0]
     if temporary:
         hint = "other connections cannot see it; write it to a table that they can see"

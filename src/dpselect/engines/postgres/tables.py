@@ -8,7 +8,7 @@ from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Row, SqlType, of_tables
-from dpselect.errors import SourceError, absent
+from dpselect.errors import SourceError, missing_source_error
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -64,7 +64,7 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
     meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
     if not meant:
         names = [one[0] for one in every] if "." in table else shown
-        raise absent("table", "be a table or view of the database", repr(table), suggest(table, names))
+        raise missing_source_error("table", "be a table or view of the database", repr(table), suggest(table, names))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
         raise SourceError("table", "be one table or view of the database", came, "write it with its schema")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.files import KINDS, UNCLEAR
-from dpselect.errors import DataError, SourceError, absent, install_hint
+from dpselect.errors import DataError, SourceError, missing_source_error, install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +137,7 @@ def _table(work: SparkWork, table: str) -> DataFrame:
     found = work.guarded(read)
     if found is None:
         must = "be a table or view of the catalogue, or files"
-        raise absent("table", must, repr(table), suggest(table, _tables(work)))
+        raise missing_source_error("table", must, repr(table), suggest(table, _tables(work)))
     return found
 
 

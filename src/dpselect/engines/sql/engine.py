@@ -31,7 +31,7 @@ from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Asked, Database
 from dpselect.engines.sql.port import Key, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
-from dpselect.errors import SourceError, naming
+from dpselect.errors import SourceError, naming_parameter
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -181,7 +181,7 @@ class SqlEngine(QuestionsByGroup):
 
     def leave_out(self, items: Listed | Column) -> None:
         """From now on the rows of these items do not exist."""
-        with naming("exclude"):
+        with naming_parameter("exclude"):
             refuse_other_width(items, len(self._types))
             listed, _ = self._database.listed(items, self._types)
         columns = "u, i" + (", g" if self._by else "") + self._numbers

@@ -14,7 +14,7 @@ from dpselect._ground.parameters import Progress
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Dialect, Int64, SqlType, int64
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 
 if TYPE_CHECKING:
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
@@ -62,7 +62,7 @@ class QuestionsByGroup(ABC):
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         if groups not in self._group_lists:
-            with naming("groups"):
+            with naming_parameter("groups"):
                 refuse_other_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))

@@ -34,13 +34,13 @@ def check_sources(settings: Settings) -> list[str]:
 def missing_in_sources(settings: Settings) -> list[str]:
     """How many values of each column whose type is declared are missing, one sentence each; rows are read for these."""
     from dpselect.engines.inspection import missing_as_declared
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
     return [
         f"[data.{data.name}] types.{said}"
         for data in settings.data.values()
         if data.types
-        for said in missing_as_declared(plain(data.source), types_of(data.types), table=data.table)
+        for said in missing_as_declared(plain(data.source), parse_types(data.types), table=data.table)
     ]
 
 
