@@ -126,7 +126,11 @@ def test_data_are_what_their_repr_makes(name: str) -> None:
     assert repr(again) == repr(data)
     with dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").engine() as engine:
         assert again.question("union", {}, engine, "s").text == data.question("union", {}, engine, "s").text
-    assert (again._excluded_repr, again.periods, again._condition) == (data._excluded_repr, data.periods, data._condition)
+    assert (again._excluded_repr, again.periods, again._condition) == (
+        data._excluded_repr,
+        data.periods,
+        data._condition,
+    )
 
 
 def test_a_repr_has_no_password() -> None:

@@ -30,10 +30,8 @@ def describe_measures(
     parameters: dict[str, object] = {MEASURES: tuple(map(str, measures)), EPSILON_PER_MEASURE: epsilon_per_measure}
     if max_items_per_user is not None:
         parameters["max_items_per_user"] = max_items_per_user
-    return parameters, [
-        *(_describe(measure, Fraction(epsilon_per_measure)) for measure in measures),
-        _BOUNDS_ARE_PUBLIC,
-    ]  # type: ignore[arg-type]
+    epsilon = Fraction(epsilon_per_measure)  # type: ignore[arg-type]
+    return parameters, [*(_describe(measure, epsilon) for measure in measures), _BOUNDS_ARE_PUBLIC]
 
 
 def _describe(measure: Measure, epsilon: Fraction) -> str:

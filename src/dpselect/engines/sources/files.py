@@ -172,7 +172,9 @@ def _visible(folder: str) -> list[str]:
 def _matching(pattern: str) -> list[str]:
     found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
-        raise missing_source_error("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+        raise missing_source_error(
+            "source", "match at least one file", repr(pattern), "** matches folders of any depth"
+        )
     for folder in sorted({os.path.dirname(path) for path in found}):
         _check_in_no_table(folder)
     return found

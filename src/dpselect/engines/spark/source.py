@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.files import KINDS, UNCLEAR
-from dpselect.errors import DataError, SourceError, missing_source_error, install_hint
+from dpselect.errors import DataError, SourceError, install_hint, missing_source_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
