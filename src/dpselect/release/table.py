@@ -65,7 +65,7 @@ class TextTable:
 
     def text(self) -> str:
         """Format the table for a terminal: numbers and their heads to the right."""
-        cells = {name: [format_cell(value) for value in self._shown(name)] for name in self.columns}
+        cells = {name: [format_cell(value) for value in self._column_cells(name)] for name in self.columns}
         heads = {name: formatting.text(name) for name in cells}
         widths = {name: min(max(map(display_width, [heads[name], *cells[name]])), MAX_ITEM_WIDTH) for name in cells}
         rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
@@ -78,7 +78,7 @@ class TextTable:
         """Format the table in GitHub's Markdown, in which whatever a name holds is shown and does nothing."""
         heads = " | ".join(escape_markdown(formatting.text(name)) for name in self.columns)
         alignments = " | ".join(":---" if name in self.left else "---:" for name in self.columns)
-        cells = ([escape_markdown(format_cell(value)) for value in self._shown(name)] for name in self.columns)
+        cells = ([escape_markdown(format_cell(value)) for value in self._column_cells(name)] for name in self.columns)
         rows = (" | ".join(row) for row in zip(*cells, strict=True))
         return "\n".join(f"| {row} |" for row in (heads, alignments, *rows))
 
@@ -86,7 +86,7 @@ class TextTable:
         padding = " " * (width - display_width(cell))
         return cell + padding if name in self.left else padding + cell
 
-    def _shown(self, name: str) -> Sequence[object]:
+    def _column_cells(self, name: str) -> Sequence[object]:
         """Return a column, with its value once for each group if it is about groups."""
         values = self.columns[name]
         if name not in self.once:
@@ -152,13 +152,13 @@ class Leaflet:
 
     def text(self, rows: int | None = None) -> str:
         """Format the leaflet for a terminal: with so many rows of a longer table, or all."""
-        parts = ["\n".join(self._outcome()), *self._shown(rows), "\n".join(self._beside())]
+        parts = ["\n".join(self._opening_lines()), *self._table_text(rows), "\n".join(self._closing_lines())]
         return "\n\n".join(part for part in parts if part)
 
     @property
     def notes(self) -> list[str]:
         """Lines of everything but the table."""
-        return [*self._outcome(), *self._beside()]
+        return [*self._opening_lines(), *self._closing_lines()]
 
     def first(self, rows: int | None) -> TextTable:
         """Return the first rows of a long table, or all."""
@@ -172,18 +172,18 @@ class Leaflet:
     def _hidden(self, rows: int | None) -> int:
         return 0 if rows is None or len(self.table) <= MAX_WHOLE_ROWS else len(self.table) - rows
 
-    def _shown(self, rows: int | None) -> list[str]:
+    def _table_text(self, rows: int | None) -> list[str]:
         """Return the table, if it has any rows, and what is directly below it."""
         if not len(self.table):
             return []
         remark_lines = [wrap_text(self.remark)] if self.remark else []
         return ["\n".join([self.first(rows).text(), *self.hidden_rows_note(rows), *remark_lines])]
 
-    def _outcome(self) -> list[str]:
+    def _opening_lines(self) -> list[str]:
         headline_lines = [wrap_text(f"{self.headline} {self.certainty}".rstrip())] if self.headline else []
         return [*headline_lines, *(wrap_text(line, "", "  ") for line in self.outcome)]
 
-    def _beside(self) -> list[str]:
+    def _closing_lines(self) -> list[str]:
         accuracy_lines = (
             [self.accuracy_title, *(wrap_text(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
         )
