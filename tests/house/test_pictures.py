@@ -125,7 +125,7 @@ def test_a_number_below_zero_has_no_bar() -> None:
     """Noise may make a count negative; what it counts is not."""
     picture = replace(counted(), items=(Item("a", 1, 50, 40, 60), Item("b", 2, -3, 0, 7))).plot()
     (panel,) = rows(picture)
-    assert (panel.across.low, panel.across.high, panel.marks[1].said) == (0, 60, "-3")
+    assert (panel.across.low, panel.across.high, panel.marks[1].value_text) == (0, 60, "-3")
     bars = [one for one in ElementTree.fromstring(picture.svg()).iter(f"{SVG}rect") if one.get("class") is None]
     assert [float(one.get("width") or "nan") for one in bars] == [pytest.approx(398 * 50 / 60, abs=0.06), 0]
 

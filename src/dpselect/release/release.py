@@ -368,8 +368,9 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release import gains
 
             lost = LOST in self.privacy.parameters
-            options: dict[str, Any] = {"wanted": k, "complete": self.complete, "ranked": self.ranked}
-            return gains.describe_gains(len(self), self.compared, lost=lost, **options)
+            return gains.describe_gains(
+                len(self), self.compared, lost=lost, k=k, complete=self.complete, ranked=self.ranked
+            )
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             item_count = items if k is None else f"{len(self):,} of at most {formatting.format_count(k)} items"
