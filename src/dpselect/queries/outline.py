@@ -31,7 +31,7 @@ LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release 
 UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
-LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MAX_BITS`
 
 
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:

@@ -119,26 +119,26 @@ def describe_found_items(
     max_items_per_user: int | None,
     looks_at_others: bool,
     longest: int = 1,
-    in_no_other_group: str = "",
+    users_condition: str = "",
     scale: Scale = USERS,
 ) -> Accuracy:
     """Say from how many users on an item of a union is found, and from how many if each has as many as the bound.
 
     `users_for_half` have a chance of one half. `looks_at_others`: what a user with several items adds depends on other
-    users. `among` and `scale` say which users are meant, if not all.
+    users. `users_condition` and `scale` say which users are meant, if not all.
     """
     if users is None:
         return Accuracy(("How many users an item needs to be found is not known beforehand.",))
     noun = "An item" if longest == 1 else f"A candidate of {longest} tokens"
     numbers = {"found_with_users": users, "half_found_with_users": users_for_half}
-    sentence = f"{noun} is found if {scale.format_score(users)} or more have it and no other item{in_no_other_group}"
+    sentence = f"{noun} is found if {scale.format_score(users)} or more have it and no other item{users_condition}"
     sentence += f" (with {users_for_half:,} its chance is about one half)"
     if max_items_per_user is None or looks_at_others:
         others_sentence = (
             "What users with several items add to it depends on other users, so this says nothing about them."
         )
     else:
-        bound = format_items(max_items_per_user, in_groups=in_no_other_group == IN_ONE_GROUP)
+        bound = format_items(max_items_per_user, in_groups=users_condition == IN_ONE_GROUP)
         others_sentence = (
             f"A {scale.unit} with more than {bound} contributes {max_items_per_user:,} of them, chosen at random."
         )
