@@ -34,7 +34,7 @@ _swept: set[tuple[int, str]] = set()
 
 @dataclass
 class _FolderState:
-    """The path and the locks by which a folder is removed, filled step by step, so that a signal leaves nothing."""
+    """The path and the locks by which a folder is removed, filled step by step, so that no signal leaves one behind."""
 
     maker: int = field(default_factory=os.getpid)
     path: str | None = None

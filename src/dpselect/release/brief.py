@@ -360,8 +360,10 @@ def _describe_quantiles(answer: Answer) -> str:
     subject = "it" if len(answer.items) == 1 else "any of them"
     users = numbers.get("users")
     of_users = f"of about {format_count(max(0, users) if isinstance(users, int) else users)} {unit} "
-    below, above = (format_at_most(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
-    sentence = f"{of_users}{below} too many lie below {subject}, and {above} above"
+    below_text, above_text = (
+        format_at_most(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY
+    )
+    sentence = f"{of_users}{below_text} too many lie below {subject}, and {above_text} above"
     return f"{SURE}, {sentence}, at any distance in value."
 
 

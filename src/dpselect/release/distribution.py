@@ -47,7 +47,7 @@ class Distribution:
         first, last = (self.values[0] / width).__floor__(), (self.values[-1] / width).__floor__()
         bar_shares = [Fraction(0)] * (last - first + 1)
         for index in range(1, len(self.values)):
-            low, high = (self.values[bin_index] + self.step for bin_index in (index - 1, index))
+            low, high = (self.values[end] + self.step for end in (index - 1, index))
             mass = self.shares[index] - self.shares[index - 1]
             if low == high:
                 bar_shares[(self.values[index] / width).__floor__() - first] += mass

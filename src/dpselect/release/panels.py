@@ -44,10 +44,10 @@ class Axis:
 
     def part(self, value: float) -> float:
         """Return the place of a value, from 0 at the low end to 1; a value outside is at the end."""
-        low, high, place = (
+        low, high, scaled_value = (
             math.log(max(number, self.low)) if self.log else number for number in (self.low, self.high, value)
         )
-        return min(1.0, max(0.0, (place - low) / (high - low)))
+        return min(1.0, max(0.0, (scaled_value - low) / (high - low)))
 
 
 @dataclass(frozen=True)

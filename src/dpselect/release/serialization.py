@@ -188,7 +188,7 @@ def _known_places(items: Sequence[Item], accuracy: Accuracy, privacy: Statement)
 
 
 def _item_to_json(
-    item: Item, q: float | None, groups: Groups | None, score: str, place: tuple[int, int] | None
+    item: Item, q: float | None, groups: Groups | None, score: str, certain_place: tuple[int, int] | None
 ) -> dict[str, Json]:
     row: dict[str, Json] = (
         {} if groups is None else {"group": groups.group_to_json(item.group), **exact_group_json(item.group)}
@@ -200,8 +200,8 @@ def _item_to_json(
     for name, number in ((score, item.count), ("low", item.low), ("high", item.high)):
         if number is not None:
             row[name] = number
-    if place is not None:
-        row["place"] = list(place)
+    if certain_place is not None:
+        row["place"] = list(certain_place)
     if item.ranked is not None:
         row |= vars(item.ranked)
     if item.measures:

@@ -75,9 +75,9 @@ def svg_file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: s
         for column, (panel_shapes, _) in enumerate(row):
             shapes += f'<g transform="translate({column * (WIDTH + GAP)} {coordinate(top)})">{panel_shapes}</g>'
         top += max(panel_height for _, panel_height in row) + LINE_HEIGHT
-    caption_shapes, panel_height = paragraphs(caption, content_width, size=SMALL_SIZE, soft=True)
+    caption_shapes, caption_height = paragraphs(caption, content_width, size=SMALL_SIZE, soft=True)
     shapes += f'<g transform="translate(0 {coordinate(top)})">{caption_shapes}</g>'
-    width, height = content_width + 2 * EDGE, coordinate(top + panel_height + 2 * EDGE)
+    width, height = content_width + 2 * EDGE, coordinate(top + caption_height + 2 * EDGE)
     auto = f"<style>{STYLE}</style>" if theme == "auto" else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
