@@ -19,7 +19,7 @@ import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Operation
 from dpselect.flat import dataset_of
-from dpselect.verbs import _narrowed
+from dpselect.verbs import _add_condition
 
 NAMES = {name: getattr(dps, name) for name in dps.__all__}
 ADDRESS = "postgresql://ann:secret@db/shop"
@@ -226,7 +226,7 @@ def test_conditions_are_joined_as_they_were_read(words: list[list[str]]) -> None
     conditions: tuple[str, ...] = ("n = 1 OR n = 2",)
     for some in words:
         try:
-            conditions = _narrowed(conditions, " ".join(some))
+            conditions = _add_condition(conditions, " ".join(some))
         except dps.ParameterError:
             continue
     if len(conditions) > 1:
