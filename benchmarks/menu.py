@@ -37,7 +37,7 @@ def numbered(data: Data) -> Data:
 
 def union(data: Data, method: str, epsilon: str, most: int, runs: int, *, counts: bool) -> tuple[str, float]:
     """How many items a method finds, and how long a call takes; with counts, how near most of these are, too."""
-    bound = None if methods.named("union", method).bound is methods.NeedsBound.NONE else most
+    bound = None if methods.method_row("union", method).bound is methods.NeedsBound.NONE else most
     asked = dps.Union(method=method, counts=counts).at(epsilon=epsilon, delta=DELTA, max_items_per_user=bound)
     draws, found, wide = SeededDraws(seed=1), [], []
     draw_union(data.sets, asked, draws, None)  # curves are made once
@@ -58,7 +58,7 @@ def unions(everything: list[Data], epsilon: str, runs: int, *, counts: bool) -> 
     for method in methods.names("union"):
         row, seconds = [method], []
         for data, most in cells:
-            if methods.named("union", method).bound is methods.NeedsBound.NONE and most != 1:
+            if methods.method_row("union", method).bound is methods.NeedsBound.NONE and most != 1:
                 row.append("")
                 continue
             told, taken = union(data, method, epsilon, most, runs, counts=counts)

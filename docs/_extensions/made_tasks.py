@@ -92,7 +92,7 @@ def python(task: Task) -> str:
     """The call of the verb, or of `ask` where it says what the verb does not take."""
     verb, of_price = task.question.verb, [f"{name}={value!r}" for name, value in task.price.items()]
     known = inspect.signature(getattr(Verbs, verb)).parameters
-    said = [one.name for one, _ in task.question.said()]
+    said = [one.name for one, _ in task.question.non_default_fields()]
     asked = NOUNS.sub(r"dps.\1(", repr(task.question))
     if {*said, *task.price} <= set(known) and "dps.Method(" not in asked:
         inner = asked[asked.index("(") + 1 : -1]

@@ -137,7 +137,7 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
 
 
 def __getattr__(name: str) -> object:
-    """A public name at its first use; afterwards it is an ordinary attribute."""
+    """Fetch a public name at its first use; afterwards it is an ordinary attribute."""
     value: object
     if name in ("accounting", "mechanisms"):
         value = importlib.import_module(f"dpselect.{name}")
@@ -152,5 +152,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)

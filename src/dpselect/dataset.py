@@ -1,4 +1,4 @@
-"""Dataset: which rows are meant, who a user is and what an item is. It holds no rows and no connection."""
+"""Dataset: the rows, the columns of users and items, and a budget. It holds no rows and no connection."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
-from dpselect._ground.parameters import Progress, names_checked, whole
+from dpselect._ground.keys import Key, composite_columns, key_columns, key_to_text, parse_key, refuse_shared
+from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.address import Address
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.port import Tally
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dpselect.texts.text import NgramRange, Text
 
 
-@names_checked
+@check_keywords
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
@@ -87,28 +87,29 @@ class Dataset(Verbs):
         max_items_per_user: int | None = None,
         budget: Budget | LedgerSource | None = None,
     ) -> None:
-        self._given = source
-        self._given_types, self._address = types, _place(source).with_types(_types(types))
+        self._original_source = source
+        self._original_types, self._address = types, _parse_source(source).with_types(_parse_types(types))
         if user is None or item is None:
-            user, item = self._prepared_for(user, item)
-        self.whose: Key = key_of("user", user)
+            user, item = self._default_columns(user, item)
+        self.user_columns: Key = parse_key("user", user)
         self._item: Key | Text | Split = ()  # where nobody names any
         if item is not None:
-            self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
-        refuse_shared(self.whose, self.column)
+            self._item = item if _is_split(item) or _is_text(item) else parse_key("item", item)
+        refuse_shared(self.user_columns, self.column)
         super().__init__(where)
-        self._time = None if time is None else _time(time)
-        self._meant: Periods | None = None
-        most = max_items_per_user
-        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
-        self.paying: Budget | None = _budget(budget)
+        self._time = None if time is None else _parse_time(time)
+        self._named_periods: Periods | None = None
+        self.max_items_per_user: int | None = None
+        if max_items_per_user is not None:
+            self.max_items_per_user = whole_number("max_items_per_user", max_items_per_user, minimum=1)
+        self.budget: Budget | None = _parse_budget(budget)
 
-    def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
-        """The columns of users and items that prepared data name. Others have no items where nobody names them."""
+    def _default_columns(self, user: Any, item: Any) -> tuple[Any, Any]:
+        """Return the columns of users and items, those that prepared data have if none are given."""
         path = self._address.prepared
         if path is None:
             if user is None:
-                raise _unnamed("user")
+                raise _unnamed_error("user")
             return user, None
         from dpselect.engines.prepared.file import read_state
 
@@ -116,65 +117,71 @@ class Dataset(Verbs):
         return list(rules.user) if user is None else user, list(rules.item) if item is None else item
 
     def check_items(self) -> None:
-        """Refuse data without items, of which only the number of users can be asked."""
+        """Refuse data without items, whose only question is the number of users."""
         if self._item == ():
-            raise _unnamed("item")
+            raise _unnamed_error("item")
 
     @property
     def column(self) -> Key:
-        """The column of items, or of texts; or the columns that say together what an item is."""
+        """Column of items, or of texts; or the columns that make an item together."""
         return self._item if isinstance(self._item, (str, tuple)) else self._item.column
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The columns of items, where they have several."""
-        return columns_of(self.column)
+        """Columns of items, if there are several."""
+        return composite_columns(self.column)
 
     @property
     def split(self) -> str | None:
-        """What stands between items in one text."""
+        """Separator between items in one text."""
         return self._item.separator if _is_split(self._item) else None
 
     @property
     def words(self) -> NgramRange | None:
-        """Which n-grams of the text are meant; None where items are."""
+        """N-grams of the text, or None for items."""
         return self._item.words if _is_text(self._item) else None
 
     @property
     def level_shares(self) -> tuple[Fraction, ...] | None:
-        """How the levels of a text share the price, where that was said."""
+        """Shares of the price for the levels of a text, if they were given."""
         return self._item.level_shares if _is_text(self._item) else None  # type: ignore[return-value] # Text has read it
 
     @property
     def periods(self) -> tuple[str, ...]:
-        """The names of the periods that are asked for, in their order; none where time does not matter."""
-        return () if self._meant is None else self._meant.names
+        """Names of the periods that are asked for, in their order; none if time does not matter."""
+        return () if self._named_periods is None else self._named_periods.names
 
     @property
     def _periods(self) -> Periods | None:
-        """The periods of a question. Data with a time have no rows without them: the promise is for each period."""
-        if self._time is not None and self._meant is None:
+        """Periods of a question. Data with a time have no rows without them: the promise is for each period."""
+        if self._time is not None and self._named_periods is None:
             hint = 'data.during("2026-10"), --during: the promise is for one user in each period separately'
             raise ParameterError("during", "be given for data with a time", "nothing", hint)
-        return self._meant
+        return self._named_periods
 
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         if self._time is None:
             hint = 'give the time of rows: time=dps.Time("at", period="month"), --time and --period'
             raise ParameterError("during", "be left out of data without a time", came(names[0]), hint)
-        self._meant = self._time.periods(names)
+        self._named_periods = self._time.periods(names)
 
     def __repr__(self) -> str:
-        given = [repr(self._given) if _is_described(self._given) else shown(self._given)]
-        first, *others = self._conditions or (None,)
-        said: dict[str, object] = {"user": self.whose, "item": self._item or None, "where": first, "time": self._time}
-        said |= {"types": self._given_types or None, "max_items_per_user": self.max_items_per_user}
-        given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
-        found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
-        if self._meant is not None:
-            runs = self._meant.asked.text.split(", ")
-            found += f".during({runs[0] if len(runs) == 1 else runs!r})"
-        return found + self._less
+        source = self._original_source
+        arguments = [repr(source) if _is_described(source) else shown(source)]
+        first_condition, *more_conditions = self._conditions or (None,)
+        options: dict[str, object] = {
+            "user": self.user_columns,
+            "item": self._item or None,
+            "where": first_condition,
+            "time": self._time,
+        }
+        options |= {"types": self._original_types or None, "max_items_per_user": self.max_items_per_user}
+        arguments += [f"{name}={value!r}" for name, value in options.items() if value is not None]
+        text = f"Dataset({', '.join(arguments)})" + "".join(f".where({condition!r})" for condition in more_conditions)
+        if self._named_periods is not None:
+            runs = self._named_periods.current.text.split(", ")
+            text += f".during({runs[0] if len(runs) == 1 else runs!r})"
+        return text + self._excluded_repr
 
     # ---- for the owner of the data ---------------------------------------------------------------------------
 
@@ -193,15 +200,20 @@ class Dataset(Verbs):
 
         self.check_items()
         condition = self._condition
-        others = () if condition is None else parse(condition).columns
+        condition_columns = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
-        parts = self.split is not None or self.words is not None
+        has_text = self.split is not None or self.words is not None
         wanted = IntendedUse(
-            names(self.whose), names(self.column), others, time.get("time"), parts, self._address.types
+            key_columns(self.user_columns),
+            key_columns(self.column),
+            condition_columns,
+            time.get("time"),
+            has_text,
+            self._address.types,
         )
-        items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
+        items = {"item": key_columns(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
-            "user": names(self.whose),
+            "user": key_columns(self.user_columns),
             **items,
             "split": self.split,
             "where": condition,
@@ -209,13 +221,13 @@ class Dataset(Verbs):
         }
         options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
 
-        def opened(types: Types) -> Engine:
-            found = copy(self)
-            found._address = self._address.with_types(types)
-            return found.engine()
+        def open_with_types(types: Types) -> Engine:
+            typed_data = copy(self)
+            typed_data._address = self._address.with_types(types)
+            return typed_data.engine()
 
         at = self._address
-        return inspect(at.source, opened, table=at.table, csv=at.csv, wanted=wanted, options=options)
+        return inspect(at.source, open_with_types, table=at.table, csv=at.csv, wanted=wanted, options=options)
 
     def prepare(
         self,
@@ -251,31 +263,32 @@ class Dataset(Verbs):
         Raises: ParameterError for a bad parameter, DataError if the source cannot be read, OutputError if the file
             cannot be written.
         """
-        given: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
-        self._prepare(to, **given, add=add, memory=memory, progress=progress)
-        return Dataset(to, user=self.whose, item=self._item, time=self._time)
+        options: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
+        self._prepare(to, **options, add=add, memory=memory, progress=progress)
+        return Dataset(to, user=self.user_columns, item=self._item, time=self._time)
 
     def _prepare(
-        self, to: object, *, keep: Any = (), weights: Any = (), max_rows_per_user: Any = None, **given: Any
+        self, to: object, *, keep: Any = (), weights: Any = (), max_rows_per_user: Any = None, **options: Any
     ) -> Prepared:
-        """The same; how much there is, which is not private."""
+        """Prepare the rows, and return how much there is, which is not private."""
         from dpselect.engines.preparation import prepare, rules_of
 
         self.check_items()
         self._refuse_prepared()
-        most = max_rows_per_user
-        most = None if most is None else whole("max_rows_per_user", most, least=1)
+        max_rows = max_rows_per_user
+        if max_rows is not None:
+            max_rows = whole_number("max_rows_per_user", max_rows, minimum=1)
         time = {} if self._time is None else self._time.flat()
-        with naming("weights", "weight"):
-            rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
+        with naming_parameter("weights", "weight"):
+            rules = rules_of(self.user_columns, self.column, keep, weights, max_rows_per_user=max_rows, **time)
             at = self._address
-            return prepare(at.source, rules, to, **given, table=at.table, csv=at.csv, types=at.types)
+            return prepare(at.source, rules, to, **options, table=at.table, csv=at.csv, types=at.types)
 
     def _refuse_prepared(self) -> None:
-        """All rows are prepared; which of them count is said when they are asked."""
-        said: dict[str, object] = {"where": self._condition, "during": self._during, "exclude": self.excluded}
-        said |= {"max_items_per_user": self.max_items_per_user, "budget": self.paying}
-        for name, value in said.items():
+        """Refuse options that choose rows: all rows are prepared, and a question chooses among them."""
+        options: dict[str, object] = {"where": self._condition, "during": self._during, "exclude": self.excluded}
+        options |= {"max_items_per_user": self.max_items_per_user, "budget": self.budget}
+        for name, value in options.items():
             if value is not None:
                 hint = "all rows are prepared: use it on the prepared data"
                 raise ParameterError(name, "be left out if data are prepared", "a value", hint)
@@ -308,96 +321,98 @@ class Dataset(Verbs):
         from dpselect.questions.payment import Payment
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
-        plan = self._planned(question, payment)
+        plan = self._plan_question(question, payment)
         return self.with_rows(plan)
 
     def with_rows(self, plan: Plan) -> Plan:
         """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
-        return plan.for_rows(self._counted(plan)._rows_to_plan)
+        return plan.for_rows(self._for_plan(plan)._rows_to_plan)
 
-    def _planned(self, question: Question, payment: Payment) -> Plan:
+    def _plan_question(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.plan import kind, planned
 
         check_question(question)
         facts = kind(question.verb).facts_of(self, question)
-        return planned(question, payment, facts, self.paying).of(self)
+        return planned(question, payment, facts, self.budget).of(self)
 
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        return self._ask(self._planned(question, payment), fresh=fresh, progress=progress)
+        return self._ask(self._plan_question(question, payment), fresh=fresh, progress=progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         return self._ask(plan.of(self), fresh=fresh, progress=progress)
 
     def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """The answer as it was planned for these rows, paid if there is a budget."""
-        parameters.called("progress", progress)
+        """Return the answer to a plan for these rows, paid if there is a budget."""
+        parameters.check_callable("progress", progress)
         parameters.flag("fresh", fresh)
-        return self._counted(plan)._asked(plan, fresh=fresh, progress=progress)
+        return self._for_plan(plan)._run_plan(plan, fresh=fresh, progress=progress)
 
-    def _counted(self, plan: Plan) -> Dataset:
-        """The rows that a question is about, with the items that it counts."""
+    def _for_plan(self, plan: Plan) -> Dataset:
+        """Return the rows that a question is about, with the items that it counts."""
         if plan.items is None:
             self.check_items()
-            return self._compared(plan.others, lost=plan.lost) if plan.others else self
-        with naming("by", "item"):
-            refuse_shared(self.whose, plan.items)
-        found = copy(self)
-        found._item, found.max_items_per_user = plan.items, plan.kept
-        return found
+            return self._with_compared_periods(plan.others, lost=plan.lost) if plan.others else self
+        with naming_parameter("by", "item"):
+            refuse_shared(self.user_columns, plan.items)
+        planned_data = copy(self)
+        planned_data._item, planned_data.max_items_per_user = plan.items, plan.kept
+        return planned_data
 
-    def _compared(self, others: Sequence[str], *, lost: bool) -> Dataset:
-        """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
+    def _with_compared_periods(self, names: Sequence[str], *, lost: bool) -> Dataset:
+        """Return the same rows and those of the periods to compare with, which are read and charged alike."""
         if self._periods is None:
             hint = "a user is then one user in one period, who can only raise gains or only lower them"
             raise ParameterError("compared_with", "go with data that have a time", "none", hint)
-        both = copy(self)
-        both._meant = self._periods.compared_with(others, lost=lost)
-        return both
+        compared_data = copy(self)
+        compared_data._named_periods = self._periods.compared_with(names, lost=lost)
+        return compared_data
 
-    def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """The answer to the question of these rows, in all of its periods."""
+    def _run_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+        """Return the answer to the question of these rows, in all of its periods."""
         from dpselect.queries.outline import asked_with, log_question, outline
         from dpselect.release.rows import OfRows
 
-        rows = OfRows(self.whose, self.columns, self._periods)
+        rows = OfRows(self.user_columns, self.columns, self._periods)
         warn_if_weak(plan.ceiling)
-        budget, draws = self.paying, secure()
+        budget, draws = self.budget, secure()
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
-        before = None if budget is None else source_of(self._address, named=budget.snapshot is not None)
+        source_before = None if budget is None else source_of(self._address, named=budget.snapshot is not None)
         with ExitStack() as opened:
-            engine = opened.enter_context(self._opened(plan))
+            engine = opened.enter_context(self._open_for(plan))
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
             plan = plan.for_rows(rows)
-            answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
+            draw_answer = _with_step(
+                _with_step(plan.bind(engine), rows.describe_rows), partial(asked_with, outline(plan, rows))
+            )
             if budget is None:
-                return answer(draws, progress)
-            asked = {**plan.key, "secure": draws.secure}
+                return draw_answer(draws, progress)
+            key = {**plan.key, "secure": draws.secure}
             engine.check_unchanged()
-            what = self.question(plan.verb, asked, engine, budget.snapshot, before)
+            fingerprint = self.question(plan.verb, key, engine, budget.snapshot, source_before)
 
-            def ask() -> Release:
+            def draw_and_close() -> Release:
                 with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
-                    return answer(draws, progress)
+                    return draw_answer(draws, progress)
 
-            return what.with_repeat_price(budget.pay(plan, what, ask, fresh=fresh))
+            return fingerprint.with_repeat_price(budget.pay(plan, fingerprint, draw_and_close, fresh=fresh))
 
-    def _opened(self, plan: Plan) -> Engine:
-        """An engine for what is planned."""
+    def _open_for(self, plan: Plan) -> Engine:
+        """Open an engine for a plan."""
         if plan.items is None:
-            return self.engine(self._groups(plan), plan.totals, measures=plan.measuring)
-        with naming("by", "item"):
+            return self.engine(self._group_columns(plan), plan.totals, measures=plan.measuring)
+        with naming_parameter("by", "item"):
             return self.engine()
 
     @property
     def _rows_to_plan(self) -> OfRows:
-        """Whose rows a question is about; of prepared data also how many of a user the file has now."""
+        """Rows that a question is about; of prepared data also the bound on rows that the file has now."""
         from dpselect.release.rows import OfRows
 
-        rows, path = OfRows(self.whose, self.columns, self._periods), self._address.prepared
+        rows, path = OfRows(self.user_columns, self.columns, self._periods), self._address.prepared
         if path is None:
             return rows
         from dpselect.engines.prepared.file import read_state
@@ -405,39 +420,46 @@ class Dataset(Verbs):
         return replace(rows, bound=read_state(path).rules.row_bound)
 
     def question(
-        self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None
+        self, verb: str, key: Mapping[str, object], engine: Engine, snapshot: str | None, source_before: object = None
     ) -> Fingerprint:
-        """The question and its rows, in the form by which a budget recognises a repeat; the engine is open for it.
+        """Return the question and its rows, by which a budget recognises a repeat; the engine is open for it.
 
-        `before` is what the source was before it was opened: which files are read is found then, and an answer about
-        those is not kept under the name of others.
+        `source_before` is the identity of the source before it was opened. Opening finds the files to read; an answer
+        about those is not kept under the identity of others.
         """
         from dpselect.ledger.question import fingerprint
 
         source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
             source, pinned = source_of(self._address, named=snapshot is not None)
-            changed = pinned and before != (source, pinned)
-        data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
-        data |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
-        data |= self._address.csv.said
-        data |= engine.declared
+            changed = pinned and source_before != (source, pinned)
+        row_fields: dict[str, Any] = {
+            "source": source,
+            "snapshot": snapshot,
+            "where": engine.condition,
+            "user": self.user_columns,
+        }
+        row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
+        row_fields |= self._address.csv.said
+        row_fields |= engine.declared
         if _is_text(self._item):
-            data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
-            data["ngrams"] = [self._item.words.shortest, self._item.words.longest]
+            row_fields |= {"text": self._item.column} | {
+                name: getattr(self._item, name) for name in ("tokenizer", "lower")
+            }
+            row_fields["ngrams"] = [self._item.words.shortest, self._item.words.longest]
         else:
-            data["item"] = self.column
+            row_fields["item"] = self.column
         if self._periods is not None:
-            data |= self._periods.said
+            row_fields |= self._periods.question_fields
             if self._periods.compared:
-                asked = {**asked, "compared_with": self._periods.base.text}
-        found = ((pinned and engine.fixed) or snapshot is not None) and not changed
-        return fingerprint(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
+                key = {**key, "compared_with": self._periods.baseline.text}
+        is_fixed = ((pinned and engine.fixed) or snapshot is not None) and not changed
+        return fingerprint(verb, key, row_fields, is_fixed, user=key_to_text(self.user_columns), periods=self._periods)
 
-    def _groups(self, plan: Plan) -> tuple[str, ...]:
-        """The columns of groups that a question asks for; none is a column of users or items."""
+    def _group_columns(self, plan: Plan) -> tuple[str, ...]:
+        """Return the columns of groups of a question; none is a column of users or items."""
         for name in plan.by:
-            if name in (*names(self.whose), *names(self.column)):
+            if name in (*key_columns(self.user_columns), *key_columns(self.column)):
                 hint = "with several item columns, each is one part of the item"
                 raise ParameterError("by", "be columns other than user and item", came(name), hint)
         return plan.by
@@ -449,10 +471,10 @@ class Dataset(Verbs):
         *,
         measures: Sequence[Measure] = (),
     ) -> Engine:
-        """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
+        """Open an engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
-        `by` are the columns of groups, where the question is asked in each of them. `totals` are the weights that are
-        added up, `measures` what can be asked of items that came back.
+        `by` are the columns of groups, if the question is asked in each of them. `totals` are the weights to add up,
+        `measures` the measures of items that are returned.
         """
         for name, numbers in (("by_weight", totals), ("measures", measures)):
             if numbers and self.split is not None:
@@ -460,7 +482,7 @@ class Dataset(Verbs):
                 raise ParameterError("split", f"be left out if {name} is given", came(self.split), hint)
         return open_engine(
             self._address,
-            user=self.whose,
+            user=self.user_columns,
             item=self.column,
             where=self._condition,
             max_items_per_user=self.max_items_per_user,
@@ -471,18 +493,18 @@ class Dataset(Verbs):
         )
 
 
-def _then(answer: BoundPlan, told: Callable[[Release], Release]) -> BoundPlan:
-    return lambda draws, progress: told(answer(draws, progress))
+def _with_step(answer: BoundPlan, step: Callable[[Release], Release]) -> BoundPlan:
+    return lambda draws, progress: step(answer(draws, progress))
 
 
-def _unnamed(name: str) -> ParameterError:
-    """What to say where nobody named the columns of users, or of items."""
+def _unnamed_error(name: str) -> ParameterError:
+    """Return the error of data for which nobody named the columns of users, or of items."""
     hint = "only prepared data have their own: dpselect prepare"
     return ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:
-    """Is it a Text? A name is none, and most items are names."""
+    """Return whether an item is a Text. A name is none, and most items are names."""
     if isinstance(item, (str, list, tuple)):
         return False
     from dpselect.texts.text import Text
@@ -491,7 +513,7 @@ def _is_text(item: object) -> TypeGuard[Text]:
 
 
 def _is_split(item: object) -> TypeGuard[Split]:
-    """Is it a Split?"""
+    """Return whether an item is a Split."""
     if isinstance(item, (str, list, tuple)):
         return False
     from dpselect.rows import Split
@@ -499,25 +521,25 @@ def _is_split(item: object) -> TypeGuard[Split]:
     return isinstance(item, Split)
 
 
-def _time(given: object) -> Time:
+def _parse_time(value: object) -> Time:
     from dpselect.rows import Time
 
-    if not isinstance(given, Time):
+    if not isinstance(value, Time):
         hint = 'time=dps.Time("at", period="month")'
-        raise ParameterError("time", "be a Time, which also gives the kind of period", came(given), hint)
-    return given
+        raise ParameterError("time", "be a Time, which also gives the kind of period", came(value), hint)
+    return value
 
 
-def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
-    """What is declared of columns; nothing is imported where nobody declares."""
-    if given is None:
+def _parse_types(types: Mapping[str, str | NumberText | TimeText] | None) -> Types:
+    """Return the declared types of columns; nothing is imported if none are declared."""
+    if types is None:
         return {}
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
-    return types_of(given)
+    return parse_types(types)
 
 
-def _place(source: object) -> Address:
+def _parse_source(source: object) -> Address:
     """Return where the rows are."""
     if _is_described(source):
         from dpselect.rows import Table
@@ -530,7 +552,7 @@ def _place(source: object) -> Address:
 
 
 def _is_described(source: object) -> TypeGuard[Table | CSV]:
-    """Is it a Table or a CSV? A path is none, and most sources are paths."""
+    """Return whether a source is a Table or a CSV; a path, as most are, is none."""
     if isinstance(source, (str, os.PathLike, list, tuple)):
         return False
     from dpselect.rows import CSV, Table
@@ -538,10 +560,10 @@ def _is_described(source: object) -> TypeGuard[Table | CSV]:
     return isinstance(source, (Table, CSV))
 
 
-def _budget(given: Budget | LedgerSource | None) -> Budget | None:
-    """The budget that is meant. No ledger is imported where nobody pays."""
-    if given is None:
+def _parse_budget(value: Budget | LedgerSource | None) -> Budget | None:
+    """Return the budget that is meant. No ledger is imported if nobody pays."""
+    if value is None:
         return None
     from dpselect.ledger.budget import parse_budget
 
-    return parse_budget(given)
+    return parse_budget(value)

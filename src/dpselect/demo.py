@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.parameters import whole
+from dpselect._ground.parameters import whole_number
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ SYLLABLES = "ba be do fe ha ju ko la lo lu ma me mo na no pa ra re ri ru sa se t
 
 
 def write_listening_events(path: Path, users: int = 100_000, seed: int = 7) -> int:
-    """Write the example events as a Parquet file; the number of rows."""
+    """Write the example events as a Parquet file, and return the number of rows."""
     from dpselect.engines.duckdb.tables import write_parquet
 
     columns = listening_events(users, seed)
@@ -73,24 +73,24 @@ def write_listening_events(path: Path, users: int = 100_000, seed: int = 7) -> i
 
 
 def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArray[Any]]:
-    """One row per play: user, artist, country, minutes; about 22 rows for each user.
+    """Return one row per play: user, artist, country, minutes; about 22 rows for each user.
 
     Every user has a list of artists of their own and returns to the first ones of it most often, so the
     same (user, artist) occurs many times; each list is drawn from the popularity in the user's country.
     """
-    users = whole("users", users, least=1)
-    seed = whole("seed", seed, least=0)
+    users = whole_number("users", users, minimum=1)
+    seed = whole_number("seed", seed, minimum=0)
     everyone = np.arange(users, dtype=np.int64)
     country = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[
-        below(100, hashed(seed, "country", everyone))
+        integers_below(100, hash_counters(seed, "country", everyone))
     ]
     plays = plays_per_user(users, seed)
     user = np.repeat(everyone, plays)
     play = np.arange(len(user), dtype=np.int64)
     # Squaring a uniform number prefers the early entries of the list.
-    entry = (unit(hashed(seed, "entry", play)) ** 2 * (2 + plays * 3 // 4)[user]).astype(np.int64)
-    artist = favourites(country[user], hashed(seed, "favourite", (user << 32) | entry), seed)
-    minutes = 1 + (3 * exponential(0.8 * bell(hashed(seed, "minutes", play)))).astype(np.int64)
+    entry = (unit_floats(hash_counters(seed, "entry", play)) ** 2 * (2 + plays * 3 // 4)[user]).astype(np.int64)
+    artist = favourites(country[user], hash_counters(seed, "favourite", (user << 32) | entry), seed)
+    minutes = 1 + (3 * exponential(0.8 * nearly_normal(hash_counters(seed, "minutes", play)))).astype(np.int64)
     return {
         "user": 100_001 + user,
         # Rows share the few string objects of the tables, which is as small and fast as a dictionary column.
@@ -101,34 +101,36 @@ def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArr
 
 
 def plays_per_user(users: int, seed: int) -> Integers:
-    """How many plays each user has: log-normal with median 13, and the heavy users somewhere among them."""
+    """Return how many plays each user has: log-normal with median 13, and the heavy users somewhere among them."""
     everyone = np.arange(users, dtype=np.int64)
-    plays = 1 + (13 * exponential(bell(hashed(seed, "plays", everyone)))).astype(np.int64)
-    for place, heavy in enumerate(HEAVY_USERS, 1):
-        plays[users * place // (len(HEAVY_USERS) + 1)] = heavy
+    plays = 1 + (13 * exponential(nearly_normal(hash_counters(seed, "plays", everyone)))).astype(np.int64)
+    for index, heavy in enumerate(HEAVY_USERS, 1):
+        plays[users * index // (len(HEAVY_USERS) + 1)] = heavy
     return plays
 
 
 def favourites(country: Integers, words: Words, seed: int) -> Integers:
-    """For each word an artist, by the popularity in its country.
+    """Return an artist for each word, by the popularity in its country.
 
     Popularity falls like 1 / rank at first and like 1 / rank^2 in the long tail, where many artists have a
     handful of listeners; an artist is played more at home.
     """
     ranks = np.arange(ARTISTS, dtype=np.int64)
-    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[below(100, hashed(seed, "home", ranks))]
+    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[
+        integers_below(100, hash_counters(seed, "home", ranks))
+    ]
     popularity = 50_000_000 // (ranks + 30) * 2_000 // (ranks + 2_000)
     at_home = home == np.arange(len(COUNTRIES))[:, None]
     tables = np.cumsum(np.where(at_home, HOME * popularity, popularity), axis=1)
     # One sorted table of all countries, each shifted beyond the one before: one search finds every artist.
     shift = np.arange(len(COUNTRIES), dtype=np.int64) << 32
-    targets = below(tables[:, -1][country], words) + shift[country]
-    place = np.searchsorted((tables + shift[:, None]).ravel(), targets, side="right")
-    return place - country * ARTISTS
+    targets = integers_below(tables[:, -1][country], words) + shift[country]
+    index = np.searchsorted((tables + shift[:, None]).ravel(), targets, side="right")
+    return index - country * ARTISTS
 
 
 def artist_names() -> list[str]:
-    """The distinct names of the artists, most popular first. All invented."""
+    """Return the distinct names of the artists, most popular first. All are invented."""
     bands = spread([f"The {adjective} {noun}s" for adjective in ADJECTIVES for noun in NOUNS])
     projects = spread([f"{adjective} {noun}" for adjective in ADJECTIVES[::-1] for noun in NOUNS[::-1]])
     leaders = spread([f"{first} & the {noun}s" for noun in NOUNS for first in FIRST_NAMES])
@@ -141,16 +143,16 @@ def artist_names() -> list[str]:
 
 
 def spread(names: Sequence[str]) -> Iterator[str]:
-    """All the names once, neighbours far apart: steps of a prime that does not divide how many there are."""
+    """Return all the names once, neighbours far apart: steps of a prime that does not divide how many there are."""
     step = 7919
-    return (names[(place + 1) * step % len(names)] for place in range(len(names)))
+    return (names[(index + 1) * step % len(names)] for index in range(len(names)))
 
 
 # ---- numbers from counters --------------------------------------------------------------------------------
 
 
-def hashed(seed: int, stream: str, counters: Integers) -> Words:
-    """splitmix64 at the given counters, one sequence of 64-bit words per seed and stream."""
+def hash_counters(seed: int, stream: str, counters: Integers) -> Words:
+    """Return splitmix64 at the given counters, one sequence of 64-bit words per seed and stream."""
     start = int.from_bytes(f"{seed}/{stream}".encode()) % (2**64 - 59)
     words = (counters.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(start)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -158,25 +160,25 @@ def hashed(seed: int, stream: str, counters: Integers) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def below(limit: Integers | int, words: Words) -> Integers:
-    """Integers in [0, limit) for limits up to 2^32, from the upper half of each word."""
+def integers_below(limit: Integers | int, words: Words) -> Integers:
+    """Return integers in [0, limit) for limits up to 2^32, from the upper half of each word."""
     return ((words >> np.uint64(32)) * np.asarray(limit, np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
-def unit(words: Words) -> Floats:
-    """Numbers in [0, 1) on a grid of 2^-53."""
+def unit_floats(words: Words) -> Floats:
+    """Return numbers in [0, 1) on a grid of 2^-53."""
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def bell(words: Words) -> Floats:
-    """Nearly normal numbers with mean 0 and variance 1: the sum of the four 16-bit parts of each word."""
+def nearly_normal(words: Words) -> Floats:
+    """Return nearly normal numbers with mean 0 and variance 1: the sum of the four 16-bit parts of each word."""
     part = np.uint64(0xFFFF)
     total = sum((words >> np.uint64(shift)) & part for shift in (0, 16, 32, 48))
     return (np.asarray(total, np.float64) - 131_070) / 37_837.0
 
 
 def exponential(exponents: Floats) -> Floats:
-    """Nearly e^x, as (1 + x / 1024)^1024 by ten squarings: the same bits everywhere."""
+    """Return nearly e^x, as (1 + x / 1024)^1024 by ten squarings: the same bits everywhere."""
     power = 1 + exponents / 1024
     for _ in range(10):
         power = power * power

@@ -1,4 +1,4 @@
-"""The few exceptions of our own. No message ever holds a count, a label or a size of private data."""
+"""The exceptions of dpselect. No message ever holds a count, a label or a size of private data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 
-LONGEST = 80  # characters of a wrong text that a message repeats
-SENTENCE = 300  # characters of all that is said of what came
-LARGEST = 256  # bits of a number whose digits are shown; Python refuses to write some of much more
+MAX_TEXT_LENGTH = 80  # characters of a wrong text that a message repeats
+MAX_MESSAGE_LENGTH = 300  # characters of all that is said of what came
+MAX_DIGIT_BITS = 256  # bits of a number whose digits are shown; Python refuses to write some of much more
 
 
 def came(value: object) -> str:
-    """A wrong value as a message shows it: a number or a text, cut where it is long, and of all else only the type.
+    """Format a wrong value for a message: a number or a text, cut if it is long, and of all else only the type.
 
     An array, a frame or a list in the wrong place may hold private data, and a `repr` that is not ours says anything.
 
@@ -25,11 +25,11 @@ def came(value: object) -> str:
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, (str, bytes)):
-        return _start(value)
+        return _format_start(value)
     if isinstance(value, Fraction):
-        return _fraction(value)
+        return _format_fraction(value)
     if isinstance(value, numbers.Integral):
-        return _integer(int(value))
+        return _format_integer(int(value))
     if isinstance(value, float):
         return float.__repr__(value)
     if isinstance(value, Decimal):
@@ -40,29 +40,33 @@ def came(value: object) -> str:
 
 
 def cut(text: str) -> str:
-    """The text, or its start where it is long."""
-    return text if len(text) <= SENTENCE else f"{text[:SENTENCE]}..."
+    """Return the text, or its start if it is long."""
+    return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]}..."
 
 
-def _start(value: str | bytes) -> str:
+def _format_start(value: str | bytes) -> str:
     if isinstance(value, str):
-        shown = repr(str.__getitem__(value, slice(LONGEST)))
+        start = repr(str.__getitem__(value, slice(MAX_TEXT_LENGTH)))
     else:
-        shown = repr(bytes.__getitem__(value, slice(LONGEST)))
-    return shown if len(value) <= LONGEST else f"{shown}..."
+        start = repr(bytes.__getitem__(value, slice(MAX_TEXT_LENGTH)))
+    return start if len(value) <= MAX_TEXT_LENGTH else f"{start}..."
 
 
-def _integer(value: int) -> str:
-    return int.__repr__(value) if value.bit_length() <= LARGEST else f"an integer of about {_digits(value)} digits"
+def _format_integer(value: int) -> str:
+    return (
+        int.__repr__(value)
+        if value.bit_length() <= MAX_DIGIT_BITS
+        else f"an integer of about {_count_digits(value)} digits"
+    )
 
 
-def _fraction(value: Fraction) -> str:
-    longest = max(value.numerator, value.denominator, key=int.bit_length)
-    small = longest.bit_length() <= LARGEST
-    return Fraction.__str__(value) if small else f"a fraction of about {_digits(longest)} digits"
+def _format_fraction(value: Fraction) -> str:
+    longest_part = max(value.numerator, value.denominator, key=int.bit_length)
+    is_small = longest_part.bit_length() <= MAX_DIGIT_BITS
+    return Fraction.__str__(value) if is_small else f"a fraction of about {_count_digits(longest_part)} digits"
 
 
-def _digits(value: int) -> int:
+def _count_digits(value: int) -> int:
     return value.bit_length() * 30103 // 100000 + 1
 
 
@@ -94,26 +98,26 @@ class DpselectError(Exception):
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython and notebooks show in place of a traceback: the message and its hint are for the caller."""
+        """Return what IPython and notebooks show in place of a traceback: the message and its hint."""
         return f"{type(self).__name__}: {self}".splitlines()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Made anew from its text and attributes: what `__init__` takes differs from error to error."""
-        return _again, (type(self), str(self), self.__dict__)
+        """Return how to make the error anew from its text and attributes: `__init__` differs from error to error."""
+        return _rebuild_error, (type(self), str(self), self.__dict__)
 
 
-def _again(kind: type[DpselectError], text: str, attributes: dict[str, object]) -> DpselectError:
-    error = kind.__new__(kind)
+def _rebuild_error(error_class: type[DpselectError], text: str, attributes: dict[str, object]) -> DpselectError:
+    error = error_class.__new__(error_class)
     error.args = (text,)
     error.__dict__.update(attributes)
     return error
 
 
 class ParameterError(DpselectError, ValueError):
-    """A parameter is not what it must be. Raised before any data is touched, so it costs nothing.
+    """A parameter does not meet its requirement. Raised before any data is touched, so it costs nothing.
 
-    `came` is a text that says what came, or the wrong value itself, which is then shown as the function `came` does.
-    Of what was read as a whole, such as a body, `others` are what else is wrong in it.
+    `came` is a text about what came, or the wrong value itself, which is then formatted by the function `came`. If a
+    whole document was read, such as a body, `others` are its other errors.
     """
 
     others: tuple[ParameterError, ...] = ()
@@ -121,16 +125,16 @@ class ParameterError(DpselectError, ValueError):
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
         self.parameter = parameter
         self.must = must
-        self.came: str = _said(came)
+        self.came: str = _format_received(came)
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
 
 
 class UnknownKeyword(ParameterError, TypeError):
     """A keyword that a function has no parameter for. It is a TypeError too, as Python's own is."""
 
-    def __init__(self, keyword: str, called: str, hint: str) -> None:
-        super().__init__(keyword, f"be a parameter of {called}", "another", hint)
-        self.args: tuple[object, ...] = (f"{called}() has no parameter {keyword!r}\nhint: {hint}",)
+    def __init__(self, keyword: str, function_name: str, hint: str) -> None:
+        super().__init__(keyword, f"be a parameter of {function_name}", "another", hint)
+        self.args: tuple[object, ...] = (f"{function_name}() has no parameter {keyword!r}\nhint: {hint}",)
 
 
 class SourceError(ParameterError):
@@ -141,10 +145,10 @@ class SourceError(ParameterError):
 
 
 @contextmanager
-def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
-    """What is said of a domain within is said of this parameter, which is read as one, or as `read_as`.
+def naming_parameter(parameter: str, read_as: str = "domain") -> Iterator[None]:
+    """Raise errors about a domain within the block as errors about `parameter`, which is read as `read_as`.
 
-    >>> with naming("groups"):
+    >>> with naming_parameter("groups"):
     ...     raise ParameterError("domain", "hold at least one item", "none")
     Traceback (most recent call last):
     dpselect.errors.ParameterError: groups must hold at least one item, got none
@@ -159,22 +163,22 @@ class WeakPromiseWarning(UserWarning):
     """A price so high that the promise says little about any one person. Given before data are touched."""
 
 
-def _said(what: object) -> str:
-    return cut(what) if isinstance(what, str) else came(what)
+def _format_received(received: object) -> str:
+    return cut(received) if isinstance(received, str) else came(received)
 
 
 class DataError(DpselectError):
     """A source cannot be read as described, or is not there. The message speaks of its schema, never of its rows."""
 
 
-def absent(parameter: str, must: str, came: str, hint: str | None = None) -> DataError:
+def missing_source_error(parameter: str, requirement: str, received: str, hint: str | None = None) -> DataError:
     """Return the error of a file or a table that is not there: it may come later, so a scheduler may try again.
 
-    >>> raise absent("source", "be a file that exists", "'plays.parquet'")
+    >>> raise missing_source_error("source", "be a file that exists", "'plays.parquet'")
     Traceback (most recent call last):
     dpselect.errors.DataError: source must be a file that exists, got 'plays.parquet'
     """
-    return DataError(f"{parameter} must {must}, got {came}", hint)
+    return DataError(f"{parameter} must {requirement}, got {received}", hint)
 
 
 class OutputError(DpselectError):

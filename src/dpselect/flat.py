@@ -1,4 +1,4 @@
-"""Data by flat names, one for each setting, as the command and a gateway's settings have them."""
+"""Data by flat names, one for each setting, as the command and the settings of a gateway have them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.dataset import Dataset
 from dpselect.engines.sources.files import prepared_path
-from dpselect.errors import naming
+from dpselect.errors import naming_parameter
 
 if TYPE_CHECKING:
     from dpselect.engines.preparation import Prepared
@@ -25,39 +25,39 @@ def dataset_of(
     period: str | None = None,
     during: str | Sequence[str] | None = None,
     timezone: str = "UTC",
-    **given: Any,
+    **options: Any,
 ) -> Dataset:
-    """Data by the flat names of the command and of a gateway's settings; what is None was left out."""
-    when = {"time": time, "period": period, "timezone": None if timezone == "UTC" else timezone}
-    if newlines_in_values or [table, split, *when.values()] != [None] * 5:
+    """Return the data of flat names, of the command and of a gateway's settings; None means left out."""
+    time_fields = {"time": time, "period": period, "timezone": None if timezone == "UTC" else timezone}
+    if newlines_in_values or [table, split, *time_fields.values()] != [None] * 5:
         from dpselect.rows import CSV, Split, Table, Time
 
         if newlines_in_values:
             source = CSV(source, newlines_in_values=newlines_in_values)  # type: ignore[arg-type] # it looks for itself
-        with naming("table", "name"):
+        with naming_parameter("table", "name"):
             source = source if table is None else Table(source, table)
         if split is not None:
-            with naming("split", "separator"), naming("item", "column"):
+            with naming_parameter("split", "separator"), naming_parameter("item", "column"):
                 item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
-        if [*when.values()] != [None] * 3:
-            with naming("time", "column"):
-                given["time"] = Time.from_flat(when)
-    data = Dataset(source, item=item, **given)
+        if [*time_fields.values()] != [None] * 3:
+            with naming_parameter("time", "column"):
+                options["time"] = Time.from_flat(time_fields)
+    data = Dataset(source, item=item, **options)
     return data if during is None else data.during(during)
 
 
-def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **given: Any) -> Prepared:
-    """`Dataset.prepare` by flat names. Rows are added by the file's own rules, where nothing else is said."""
+def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **options: Any) -> Prepared:
+    """Prepare data by flat names, as `Dataset.prepare`. Rows are added by the file's own rules, unless others came."""
     from dpselect.engines.preparation import path_of
     from dpselect.engines.prepared.file import read_state
 
-    path, own = path_of(to), ("keep", "weights", "max_rows_per_user", "memory", "progress")
-    written = {name: given.pop(name) for name in own if name in given}
-    given = {name: value for name, value in given.items() if value is not None}
+    path, file_options = path_of(to), ("keep", "weights", "max_rows_per_user", "memory", "progress")
+    file_values = {name: options.pop(name) for name in file_options if name in options}
+    options = {name: value for name, value in options.items() if value is not None}
     if add is True and prepared_path(path) is not None:
-        before = read_state(path).rules
-        was: dict[str, Any] = {"user": list(before.user), "item": list(before.item)}
-        was |= {name: getattr(before, name) for name in ("time", "period", "timezone")}
-        was |= {"types": dict(before.declared)} if before.declared else {}
-        given = {**was, **given}
-    return dataset_of(source, **given)._prepare(path, add=add, **written)
+        rules = read_state(path).rules
+        defaults: dict[str, Any] = {"user": list(rules.user), "item": list(rules.item)}
+        defaults |= {name: getattr(rules, name) for name in ("time", "period", "timezone")}
+        defaults |= {"types": dict(rules.declared)} if rules.declared else {}
+        options = {**defaults, **options}
+    return dataset_of(source, **options)._prepare(path, add=add, **file_values)

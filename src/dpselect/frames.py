@@ -9,14 +9,14 @@ from dpselect.dataset import Dataset
 
 
 class OfFrame(partial[Dataset]):
-    """`frame.dps(user=, item=, ...)`: the rows of this frame as a Dataset, with the parameters of one.
+    """The method `frame.dps(user=, item=, ...)`: the rows of this frame as a Dataset, with the parameters of one.
 
     A frame that was filtered before is taken as it is: nothing checks that its rows were kept one by one (`where` is
     checked). A change of the frame is a change of the data, also where a budget with a `snapshot` says otherwise.
     """
 
     def __new__(cls, frame: object) -> Self:
-        """The rows of this frame, which are read anew for each question."""
+        """Return the function that makes a Dataset of this frame, which is read anew for each question."""
         return super().__new__(cls, Dataset, frame)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The verbs of data, here or behind a gateway: each makes its question, and asks it."""
+"""The verbs of data, here or behind a gateway: each makes its question and asks it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 
-@names_checked
+@check_keywords
 class Verbs(ABC):
     """The questions that data can answer, wherever they are.
 
@@ -40,7 +40,7 @@ class Verbs(ABC):
     """
 
     def __init__(self, where: str | None) -> None:
-        self._conditions: tuple[str, ...] = () if where is None else _narrowed((), where)
+        self._conditions: tuple[str, ...] = () if where is None else _add_condition((), where)
         self._during: tuple[str, ...] | None = None
         self.excluded: Listed | Column | None = None
 
@@ -308,7 +308,7 @@ class Verbs(ABC):
         from dpselect.queries.plan import Plan
         from dpselect.questions.payment import Payment
 
-        given: Any = question
+        any_question: Any = question
         price: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,
@@ -316,18 +316,18 @@ class Verbs(ABC):
             "within": within,
             "threshold": threshold,
         }
-        if not isinstance(given, Plan):
-            return self._answered(given, Payment(**price), fresh=fresh, progress=progress)
+        if not isinstance(any_question, Plan):
+            return self._answer_question(any_question, Payment(**price), fresh=fresh, progress=progress)
         for name, value in price.items():
             if value is not None:
                 raise ParameterError(name, "be left out for a Plan, which has a price", came(value))
-        return self._made(given, fresh=fresh, progress=progress)
+        return self._answer_plan(any_question, fresh=fresh, progress=progress)
 
     def where(self, condition: str) -> Self:
         """Return the same data with only the rows for which an SQL condition also holds (docs/filters.md)."""
-        found = copy(self)
-        found._conditions = _narrowed(self._conditions, condition)
-        return found
+        narrowed = copy(self)
+        narrowed._conditions = _add_condition(self._conditions, condition)
+        return narrowed
 
     def during(self, periods: str | Sequence[str]) -> Self:
         """Return the same data with only the rows of some periods: "2026-10", "2026-09..2026-11", or a list of them."""
@@ -335,10 +335,10 @@ class Verbs(ABC):
 
         if self._during is not None:
             raise ParameterError("during", "be given once only", "more periods", "put all of them in one list")
-        found = copy(self)
-        found._during = PERIODS.read("during", periods)
-        found._settle_during(found._during)
-        return found
+        narrowed = copy(self)
+        narrowed._during = PERIODS.read("during", periods)
+        narrowed._set_periods(narrowed._during)
+        return narrowed
 
     def exclude(self, items: object) -> Self:
         """Return the same data without the rows of these items, for a union, or for a top k that has no domain.
@@ -352,12 +352,12 @@ class Verbs(ABC):
 
         if self.excluded is not None:
             raise ParameterError("exclude", "be given once only", "a second list", "join the lists")
-        found = copy(self)
-        found.excluded = LISTED.read("exclude", items)
-        return found
+        narrowed = copy(self)
+        narrowed.excluded = LISTED.read("exclude", items)
+        return narrowed
 
     @abstractmethod
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         """Store these periods; refuse names that are no periods of these data."""
 
     @property
@@ -365,11 +365,11 @@ class Verbs(ABC):
         """All conditions as one. Each is a complete expression, so brackets separate it from the others."""
         if len(self._conditions) < 2:
             return next(iter(self._conditions), None)
-        return " AND ".join(f"({one})" for one in self._conditions)
+        return " AND ".join(f"({condition})" for condition in self._conditions)
 
     @property
-    def _less(self) -> str:
-        """The part of a repr about excluded items."""
+    def _excluded_repr(self) -> str:
+        """Part of a repr about excluded items."""
         if self.excluded is None:
             return ""
         from dpselect.questions.kinds import LISTED
@@ -377,27 +377,27 @@ class Verbs(ABC):
         return f".exclude({LISTED.python(self.excluded)})"
 
     @abstractmethod
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         """Answer a question at this price."""
 
     @abstractmethod
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """The answer to a question that was planned beforehand."""
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+        """Answer a question that was planned beforehand."""
 
 
-def check_question(given: object) -> None:
+def check_question(question: object) -> None:
     """Refuse anything that is not a question."""
     from dpselect.questions.questions import Question
 
-    if not isinstance(given, Question):
+    if not isinstance(question, Question):
         hint = "dps.TopK(10), dps.Question.from_dict(...), or a Plan, which includes its price"
-        raise ParameterError("question", "be a question", came(given), hint)
+        raise ParameterError("question", "be a question", came(question), hint)
 
 
-def _narrowed(conditions: tuple[str, ...], condition: object) -> tuple[str, ...]:
-    """One more condition, which is read alone: a bracket in it cannot let out rows that another one keeps back."""
+def _add_condition(conditions: tuple[str, ...], condition: object) -> tuple[str, ...]:
+    """Return the conditions and one more, parsed alone: a bracket in it cannot let out rows that another keeps back."""
     from dpselect.engines.filters import grammar
 
     if not isinstance(condition, str) or not condition.strip():

@@ -40,16 +40,16 @@ def whole_numbers(value: Any) -> list[float]:
 def test_an_integer_is_a_number_as_long_as_its_neighbours_are_others(value: int) -> None:
     is_text = abs(value) > SAFE
     assert formatting.plain(value) == (str(value) if is_text else value)
-    assert typed.label(value) == (["int", str(value)] if is_text else value)
+    assert typed.label_to_json(value) == (["int", str(value)] if is_text else value)
     assert typed.plain_is_exact(value) is not is_text
     for one in (value, (value, "x"), {"a": value}):
-        assert typed.read(json.loads(json.dumps(typed.written(one)))) == one
+        assert typed.value_from_json(json.loads(json.dumps(typed.value_to_json(one)))) == one
 
 
 @pytest.mark.parametrize("text", ["1_0", " 5", "0x5", "5.0", "", "٣", "1e3", "9" * 5000])
 def test_other_spellings_are_no_integers(text: str) -> None:
     with pytest.raises(ValueError, match=r"no integer|digits"):
-        typed.read(["int", text])
+        typed.value_from_json(["int", text])
 
 
 @pytest.mark.parametrize("more", [{}, {"by": "group"}, {"domain": [*IDS]}], ids=str)

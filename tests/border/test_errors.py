@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.errors import SENTENCE, came
+from dpselect.errors import MAX_MESSAGE_LENGTH, came
 from dpselect.gateway.settings.reading import Mistake, SettingsError
 
 ERRORS = (
@@ -101,7 +101,7 @@ class SpeakingText(str):
         ({"alice": 1}, "a value of type dict"),
         (np.array(["alice"]), "a value of type ndarray"),
         (Speaking(), "a value of type Speaking"),
-        (type("T" * 10**5, (), {})(), "a value of type " + "T" * (SENTENCE - 16) + "..."),
+        (type("T" * 10**5, (), {})(), "a value of type " + "T" * (MAX_MESSAGE_LENGTH - 16) + "..."),
     ],
     ids=lambda value: type(value).__name__[:20],
 )
@@ -112,7 +112,7 @@ def test_what_came_is_shown_short_and_never_data(value: object, shown: str) -> N
 
 def test_a_parameter_error_cuts_what_it_is_given() -> None:
     for value in ("x" * 10**6, 10**10**4, Decimal("0." + "1" * 10**5), Fraction(1, 10**10**4)):
-        assert len(str(dps.ParameterError("epsilon", "be a number", value))) < SENTENCE + 50
+        assert len(str(dps.ParameterError("epsilon", "be a number", value))) < MAX_MESSAGE_LENGTH + 50
 
 
 PRIVATE = np.array([34.0, 27.0])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import dpselect as dps
-from dpselect._ground.keywords import CHOICES, HOMES, MEANT
+from dpselect._ground.keywords import CALLS_WITH_PARAMETER, CHOICE_ALIASES, PARAMETER_ALIASES
 from dpselect.command.main import main
 from dpselect.command.parser import suggest
 from dpselect.errors import UnknownKeyword
@@ -99,16 +99,18 @@ def test_homes_and_other_names_are_those_of_parameters() -> None:
     """So that a name that changes changes here too."""
     parameters = {name: set(inspect.signature(one).parameters) for name, one in CALLABLES.items()}
     every = set().union(*parameters.values())
-    assert set(MEANT) <= every
+    assert set(PARAMETER_ALIASES) <= every
     for home, inner in ((dps.By, "by"), (dps.Total, "score"), (dps.Gain, "score"), (dps.Method, "method")):
         first, *others = inspect.signature(home).parameters
         for name in others if home is not dps.Method else [first, *others][1:]:
-            assert HOMES[name][0] == {inner}
-            assert f"dps.{home.__name__}(" in HOMES[name][1]
+            assert CALLS_WITH_PARAMETER[name][0] == {inner}
+            assert f"dps.{home.__name__}(" in CALLS_WITH_PARAMETER[name][1]
     verbs = [getattr(dps.Dataset, name) for name in VERBS]
     for name in inspect.signature(dps.Dataset.ask).parameters.keys() - {"self", "question"}:
-        assert all(name in inspect.signature(one).parameters or "data.ask" in HOMES[name][1] for one in verbs)
-    for others in MEANT.items():
+        assert all(
+            name in inspect.signature(one).parameters or "data.ask" in CALLS_WITH_PARAMETER[name][1] for one in verbs
+        )
+    for others in PARAMETER_ALIASES.items():
         assert len({*others[1]}) == len(others[1])
 
 
@@ -196,5 +198,5 @@ def test_no_choice_is_another_word_for_one_beside_it() -> None:
     """Else a right word would be asked whether it is another one."""
     for words in (dps.Time.flat_fields()["period"], dps.Quantile.flat_fields()["per_user"]):
         known = words.metadata["kind"].words
-        assert not {other for one in known for other in CHOICES.get(one, ())} & set(known)
-    assert len({word for others in CHOICES.values() for word in others if word != word.lower()}) == 0
+        assert not {other for one in known for other in CHOICE_ALIASES.get(one, ())} & set(known)
+    assert len({word for others in CHOICE_ALIASES.values() for word in others if word != word.lower()}) == 0

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
-from dpselect._ground.parameters import EXPONENT, rational, rounded_up, shown, whole
+from dpselect._ground.parameters import EXPONENT, float_rounded_up, rational, rounded_up, whole_number
 from dpselect.mechanisms import ExponentialMechanism, Peeling
 from tests.border.doors import HOSTILE, PARTS, Door, knocks, pairs_of
 from tests.covering import covering_of
@@ -143,14 +143,14 @@ def test_a_float_is_its_shortest_decimal(x: float) -> None:
         return
     number = rational("x", x, "be a number")
     assert number == Fraction(repr(x))
-    assert shown(number) == x
+    assert float_rounded_up(number) == x
 
 
 @given(st.floats(min_value=1e-12, max_value=1e6))
 def test_what_is_shown_of_a_float_is_never_less(x: float) -> None:
     number = rational("x", x, "be a number")
     assert Fraction(rounded_up(number)) >= number
-    assert Fraction(repr(shown(number))) >= number
+    assert Fraction(repr(float_rounded_up(number))) >= number
 
 
 @given(st.one_of(st.text(), st.from_regex(r"\s*[-+]?[0-9_]*\.?[0-9]*([eE/][-+]?[0-9]{1,3})?", fullmatch=True)))
@@ -186,4 +186,4 @@ def test_three_tenths_pay_for_three_questions_of_a_tenth(tmp_path: Path) -> None
 def test_a_whole_number_has_a_range() -> None:
     for value in (2**53 + 1, 10**5000):
         with pytest.raises(dps.ParameterError, match=r"must be a whole number from 1 to 9007199254740992, got"):
-            whole("users", value, least=1)
+            whole_number("users", value, minimum=1)

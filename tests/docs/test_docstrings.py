@@ -14,7 +14,7 @@ import dpselect
 from dpselect.errors import DpselectError
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import sentence
+from dpselect.questions.value import help_sentence
 from dpselect.verbs import Verbs
 
 ARGS = re.compile(r"^Args:\n((?: {4}.+\n?)+)", re.MULTILINE)
@@ -68,7 +68,9 @@ def test_a_list_of_parameters_is_complete(method):
 
 @pytest.mark.parametrize("verb", [*QUESTIONS, "median"])
 def test_verbs_say_of_a_parameter_what_its_table_says(verb):
-    table = {one.name: sentence(one) for kind in (QUESTIONS[OF_VERBS.get(verb, verb)], Payment) for one in fields(kind)}
+    table = {
+        one.name: help_sentence(one) for kind in (QUESTIONS[OF_VERBS.get(verb, verb)], Payment) for one in fields(kind)
+    }
     method = getattr(Verbs, verb)
     assert described(method) == {name: table[name] for name in parameters(method)}
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpselect.queries.parameters import schemas, table
 from dpselect.queries.plan import PLANS
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
@@ -31,4 +31,4 @@ def test_the_page_has_the_table(verb: str) -> None:
 
 def test_links_are_for_the_page_alone() -> None:
     assert not [one for verb in PLANS for one in schemas(verb).values() if "](" in one["description"]]
-    assert plain("[a](b.md#c) and [`d`](e)") == "a and `d`"
+    assert strip_links("[a](b.md#c) and [`d`](e)") == "a and `d`"

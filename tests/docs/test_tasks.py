@@ -28,15 +28,15 @@ BESIDE = {"data", "item", "where", "during", "exclude", "max_items_per_user", "f
 class Heard(Verbs):
     """Data that say what they were asked, in place of an answer."""
 
-    def _settle_during(self, names: Any) -> None:
+    def _set_periods(self, names: Any) -> None:
         self.narrowed = names
 
-    def _answered(self, question: Any, payment: Payment, **_: object) -> Any:
+    def _answer_question(self, question: Any, payment: Payment, **_: object) -> Any:
         items = self.excluded.items if isinstance(self.excluded, Listed) else None
         said = {"where": self._condition, "during": self._during, "exclude": items}
         return question, payment, {name: value for name, value in said.items() if value is not None}
 
-    def _made(self, plan: Any, **_: object) -> Any:
+    def _answer_plan(self, plan: Any, **_: object) -> Any:
         raise AssertionError(plan)
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dpselect.rows import types_of
+from dpselect.rows import parse_types
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
@@ -51,4 +51,4 @@ def test_the_page_holds_the_table_and_declarations_that_are_read():
     assert len(listed) > 9
     for text in listed:
         declared = text.replace("p,s", "18,2")
-        assert types_of({"x": declared})["x"].text == declared
+        assert parse_types({"x": declared})["x"].text == declared

@@ -14,7 +14,7 @@ import pytest
 import dpselect as dps
 from dpselect.checking.finding import Verdict, worst_verdict
 from dpselect.ledger import Charge
-from dpselect.release.archive import archived
+from dpselect.release.archive import archive_release
 from tests.by_names import by_names
 from tests.end_to_end.conftest import ledger_of
 from tests.judge.payment import paid
@@ -49,7 +49,7 @@ def settled(ledger, release, charge, asked="1"):
     with dps.Ledger(ledger) as opened:
         held = opened.reserve(dps.Account("plays", "ann"), charge, json.dumps({"asked": {"epsilon": asked}}))
         opened.start(held)
-        opened.settle(held, charge, archived(release))
+        opened.settle(held, charge, archive_release(release))
 
 
 def judged(release, ledger):

@@ -22,7 +22,7 @@ from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import example, fresh_token
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.queries.plan import kind
-from dpselect.questions.kinds import whole
+from dpselect.questions.kinds import whole_number_kind
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
@@ -146,7 +146,9 @@ def test_each_parameter_of_a_question_is_an_option_and_each_option_a_parameter(c
 
 
 def test_a_parameter_that_is_added_is_an_option_with_its_help() -> None:
-    added = {"made_up": field(default=7, metadata={"kind": whole(), "help": "so [many](x.md)", "rare": False})}
+    added = {
+        "made_up": field(default=7, metadata={"kind": whole_number_kind(), "help": "so [many](x.md)", "rare": False})
+    }
     command = Parser(prog="some")
     options_of.add_options(command, added)
     assert command.parse_args(["--made-up", "3"]).made_up == 3

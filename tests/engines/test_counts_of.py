@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from dpselect._ground.domain import Column, Known, Listed, Span
+from dpselect._ground.domain import Column, Listed, NamedDomain, Span
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import Held
@@ -24,7 +24,7 @@ ROWS = {
 DAYS = [datetime.date(2026, 1, day) for day in (3, 9, 1)]
 
 
-def told(held: Held, domain: Known, item: str | list[str] = "text", **more: object) -> list[tuple[object, int]]:
+def told(held: Held, domain: NamedDomain, item: str | list[str] = "text", **more: object) -> list[tuple[object, int]]:
     """All of it."""
     with held.engine(**({"item": item} | more)) as engine:  # type: ignore[arg-type]
         engine.check(domain, most=10)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span, domain_of
+from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span, parse_domain
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
 from tests.engines.opened import DuckDBEngine
@@ -226,15 +226,15 @@ def test_a_column_that_is_not_there():
 
 
 def test_what_a_caller_may_write():
-    assert domain_of(10**6) == Size(10**6)
-    assert domain_of(np.int64(5)) == Size(5)
-    assert domain_of(range(3, 9)) == Span(3, 9)
-    assert domain_of(["a", "b", None]).items == ("a", "b", None)
-    assert domain_of(np.array([1, 2])).items == (1, 2)
-    assert [type(item) for item in domain_of(np.array([1, 2])).items] == [int, int]
-    assert domain_of(pd.Series(["a"])).items == ("a",)
-    assert domain_of(pl.Series([1.5])).items == (1.5,)
-    assert domain_of(Size(3)) == Size(3)
+    assert parse_domain(10**6) == Size(10**6)
+    assert parse_domain(np.int64(5)) == Size(5)
+    assert parse_domain(range(3, 9)) == Span(3, 9)
+    assert parse_domain(["a", "b", None]).items == ("a", "b", None)
+    assert parse_domain(np.array([1, 2])).items == (1, 2)
+    assert [type(item) for item in parse_domain(np.array([1, 2])).items] == [int, int]
+    assert parse_domain(pd.Series(["a"])).items == ("a",)
+    assert parse_domain(pl.Series([1.5])).items == (1.5,)
+    assert parse_domain(Size(3)) == Size(3)
     assert repr(Listed(("secret",))) == "Listed(1 items)"
     assert repr(Column("x.csv", "name")) == "Column('name')"
 
@@ -245,10 +245,10 @@ def test_what_a_caller_may_write():
 )  # fmt: skip
 def test_what_a_caller_may_not_write(wrong):
     with pytest.raises(ParameterError, match=r"^domain"):
-        domain_of(wrong)
+        parse_domain(wrong)
 
 
 def test_a_domain_that_no_mechanism_could_count_is_refused():
-    assert domain_of(2**128).items == 2**128
+    assert parse_domain(2**128).items == 2**128
     with pytest.raises(ParameterError, match=f"^domain must be a whole number from 1 to {2**128}"):
-        domain_of(10**500)
+        parse_domain(10**500)

@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.command.main import main
 from dpselect.engines.duckdb import inspect_columns
 from dpselect.engines.inspection import IntendedUse, inspect, missing_as_declared
-from dpselect.rows import types_of
+from dpselect.rows import parse_types
 
 NUMBER = 400
 Say = Callable[[int], object]
@@ -76,7 +76,7 @@ def test_a_column_of_texts_is_proposed_the_first_type_that_fits(name: str) -> No
     assert of_columns("x.tsv")["value"] == f"text; {declared} reads all {NUMBER} values"
     *_, command = inspect("x.tsv").findings
     assert f"value={declared}" in shlex.split(command)
-    types = types_of({"value": declared})
+    types = parse_types({"value": declared})
     assert missing_as_declared("x.tsv", types) == [f"value: reads all {NUMBER} values"]
 
 
@@ -351,12 +351,12 @@ def test_columns_that_declare_their_type_say_what_they_cannot_be() -> None:
 
 def test_what_the_owner_declares_is_counted() -> None:
     write_csv("x.tsv", {"user": lambda n: f"u{n}", "price": lambda n: f"{n}.5" if n == 3 else n})
-    types = types_of({"price": "BIGINT"})
+    types = parse_types({"price": "BIGINT"})
     said = "leaves 1 of 400 values missing (the first in line 5)"
     assert of_columns("x.tsv", types=types)["price"] == f"BIGINT, as you declare: {said}; cannot be used as time"
     assert missing_as_declared("x.tsv", types) == [f"price: {said}"]
     with pytest.raises(dps.ParameterError, match="types must name columns of the source, got 'prise'"):
-        inspect("x.tsv", wanted=IntendedUse(types=types_of({"prise": "BIGINT"})))
+        inspect("x.tsv", wanted=IntendedUse(types=parse_types({"prise": "BIGINT"})))
 
 
 def test_the_command_that_is_proposed_works(capsys: pytest.CaptureFixture[str]) -> None:

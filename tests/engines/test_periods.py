@@ -17,7 +17,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import Listed
-from dpselect._ground.periods import Periods, periods_of
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.row_periods import RowPeriods
@@ -55,7 +55,7 @@ CLOCKS = {"written": parse_type("written", "TIMESTAMP")}
 def periods(case: str) -> Periods:
     """The periods of a case."""
     column, sort, during, timezone = (CASES | WRITTEN)[case]
-    return periods_of(column, sort, during, timezone)
+    return parse_periods(column, sort, during, timezone)
 
 
 def right(case: str, user: str = "user", item: str = "item", rows: pa.Table = TIMED) -> list[tuple[object, ...]]:
@@ -120,10 +120,11 @@ def check_gains(held: Held, case: str = "quarters of days") -> None:
     """How many more users in one period an item has in some quarters than in others, which lie before and after."""
     column, sort, _, timezone = (CASES | WRITTEN)[case]
     names, few = periods(case).names, "number < 2"
-    asked = periods_of(column, sort, [names[1], names[4]], timezone).compared_with([names[2], names[0]])
+    asked = parse_periods(column, sort, [names[1], names[4]], timezone).compared_with([names[2], names[0]])
     rows: list[tuple[Any, object, Any]] = [row for row in right(case) if row[2] < 2]  # type: ignore[operator]
     now, before = (
-        Counter(dict(counts_of([row for row in rows if row[0][1] in some.names]))) for some in (asked.asked, asked.base)
+        Counter(dict(counts_of([row for row in rows if row[0][1] in some.names])))
+        for some in (asked.current, asked.baseline)
     )
     gains = now - before  # those above 0
     assert 0 < len(gains) < len(now)
@@ -134,7 +135,7 @@ def check_gains(held: Held, case: str = "quarters of days") -> None:
         assert dict(pairs(engine.grouped(domain))) == {name: gains[name] for name in domain.items}
         found = engine.pairs()
         weighed = found.weigh(np.array([1]), b"k" * 16)  # of each user one item, in the quarters that are asked about
-        people = {row[0] for row in rows if row[0][1] in asked.asked.names}
+        people = {row[0] for row in rows if row[0][1] in asked.current.names}
         assert (weighed.weights * weighed.sizes).sum() == len(people)
         while weighed.sizes.sum():
             found.release(np.arange(weighed.sizes.sum()))
@@ -143,7 +144,7 @@ def check_gains(held: Held, case: str = "quarters of days") -> None:
         assert users == {name: gains[name] for name in now}
     with held.engine(periods=asked, where=few, max_items_per_user=9, split="|") as engine:
         assert Counter(dict(pairs(engine.top(100)))) == gains
-    since_nobody = periods_of(column, sort, [names[1], names[4]], timezone).compared_with(["1999-Q1", "1999-Q2"])
+    since_nobody = parse_periods(column, sort, [names[1], names[4]], timezone).compared_with(["1999-Q1", "1999-Q2"])
     with held.engine(periods=since_nobody, where=few, max_items_per_user=1) as engine:
         assert sum(kept_of(engine).values()) == len(people)
 
@@ -240,13 +241,13 @@ def test_times_beyond_every_calendar(where: str, column: str, request: pytest.Fi
     else:
         source, table = _far_duckdb(), "t"
     for during in ("2026-10", "1000-01..1000-03", ["2026-09..2026-10", "9998-12"]):
-        with Held(where, source, table).engine(periods=periods_of(column, "month", during, BERLIN)) as engine:
+        with Held(where, source, table).engine(periods=parse_periods(column, "month", during, BERLIN)) as engine:
             assert pairs(engine.top(9)) == ([] if during[0] == "1" else [("x", 1)])
 
 
 def test_all_days_of_a_year_of_texts() -> None:
     """The time is read once, so that what is written stays short."""
-    asked = periods_of("written", "day", "2026-01-01..2027-05-15", "UTC")
+    asked = parse_periods("written", "day", "2026-01-01..2027-05-15", "UTC")
     assert len(asked.all) == 500
     with judge(TIMED).engine(periods=asked, types=CLOCKS) as engine:
         assert pairs(engine.top(10)) == counts_of(
@@ -260,18 +261,18 @@ def test_all_days_of_a_year_of_texts() -> None:
 @pytest.mark.parametrize("column", ["number", "real"])
 def test_a_column_that_tells_no_time(hold: Hold, column: str) -> None:
     with pytest.raises(ParameterError, match="time must be a column of dates or timestamps, got a column"):
-        hold(TIMED).engine(periods=periods_of(column, "month", "2026-10", "UTC"))
+        hold(TIMED).engine(periods=parse_periods(column, "month", "2026-10", "UTC"))
 
 
 def test_a_column_that_is_not_there(hold: Hold) -> None:
     with pytest.raises(ParameterError, match="time must be a column of the source, got 'zone'"):
-        hold(TIMED).engine(periods=periods_of("zone", "month", "2026-10", "UTC"))
+        hold(TIMED).engine(periods=parse_periods("zone", "month", "2026-10", "UTC"))
 
 
 def test_moments_whose_zone_is_lost() -> None:
     rows = {name: TIMED.column(name).to_pylist() for name in ("user", "item", "naive")}
     with pytest.raises(ParameterError, match="timezone must be UTC if a column of times has no declared type"):
-        Held("duckdb", rows, None).engine(periods=periods_of("naive", "month", "2026-10", BERLIN))
+        Held("duckdb", rows, None).engine(periods=parse_periods("naive", "month", "2026-10", BERLIN))
 
 
 # ---- broken twins -----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from dpselect.mechanisms.noise_laws import MOST_ADDED, gaussian_law, laplace_law
 from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.release.answers.outcome import Outcome
-from dpselect.release.places import Place, are_told, places_of
+from dpselect.release.places import Place, is_any_certain, places_of
 from dpselect.release.statement import Item
 from dpselect.testing import SeededDraws, law
 from tests.by_names import by_names, plan_of
@@ -226,8 +226,8 @@ def test_places() -> None:
     in_groups = items(90, 70, 60, 90, groups=[("a",), ("a",), ("b",), ("b",)])
     assert places_of(in_groups, 20, {}) == [(1, 1), (2, 2), (2, 2), (1, 1)]
     assert places_of([], 20, {}) == []
-    assert are_told([(1, 1), (2, 2)])
-    assert not are_told([(1, 2), (1, 2)])
+    assert is_any_certain([(1, 1), (2, 2)])
+    assert not is_any_certain([(1, 2), (1, 2)])
     for tenths in range(1, 60):  # sums are the nearest floats, and so is their lead
         found = places_of(items((tenths + 7) / 10, tenths / 10), 0.7, {"weight_unit": Fraction(1, 10)})
         assert found == [(1, 1), (2, 2)]
@@ -268,7 +268,7 @@ def test_of_a_real_answer_false_orders_are_rare_and_hardly_rarer_than_said() -> 
         drawn: Any = getattr(plan, "selection", plan)
         found = cast("dict[Outcome, Any]", law(partial(drawn.draw, counts)))
         chances = {outcome: float(p) for outcome, p in found.items() if float(p) > 1e-7}
-        told = sum(p for outcome, p in chances.items() if are_told(drawn.answer(outcome).places))
+        told = sum(p for outcome, p in chances.items() if is_any_certain(drawn.answer(outcome).places))
         assert 0.005 < told <= BETA - (1 - sum(chances.values()))
 
 
@@ -280,7 +280,9 @@ def test_of_many_answers_one_in_twenty_tells_a_false_order_and_a_pair_s_lead_eve
     drawn = [plan.draw(counts, SeededDraws(seed)).items for seed in range(answers)]
     every = [items(*(one.score for one in of_answer)) for of_answer in drawn]
     lead, pair = (plan.mechanism.lead(BETA, times) for times in (10, 2))
-    told, twin = (sum(are_told(cast("list[Place]", places_of(one, by, {}))) for one in every) for by in (lead, pair))
+    told, twin = (
+        sum(is_any_certain(cast("list[Place]", places_of(one, by, {}))) for one in every) for by in (lead, pair)
+    )
     assert 0.02 * answers < told < 0.08 * answers
     assert twin > 0.5 * answers
 
@@ -312,7 +314,7 @@ def test_of_every_question_about_one_answer_in_twenty_tells_a_false_order() -> N
         lead = plan.answer(outcomes[0]).accuracy.numbers["lead"]
         assert all(len(outcome.items) == 6 for outcome in outcomes)
         rows = [items(*(one.score for one in outcome.items)) for outcome in outcomes]
-        told = sum(are_told(cast("list[Place]", places_of(row, lead, {}))) for row in rows)
+        told = sum(is_any_certain(cast("list[Place]", places_of(row, lead, {}))) for row in rows)
         assert told <= 9, name  # more is a matter of 1 in 1,000 where 1 in 20 is false
         every += told
     assert every >= 0.02 * answers * len(ASKED)
@@ -345,7 +347,7 @@ def test_what_is_counted_is_named_and_a_file_has_it_all(more: dict[str, Any], tr
     release = asked(**more)
     assert truth in release.accuracy.sentences[-1]
     assert release.places is not None
-    assert are_told(release.places)
+    assert is_any_certain(release.places)
     for place, row in zip(release.places, cast("list[dict[str, Any]]", release.to_dict()["items"]), strict=True):
         assert row["place"] == [*place]
     again = dps.Release.from_json(release.to_json())

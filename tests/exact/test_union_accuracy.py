@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpselect._ground.methods import NeedsBound, named, names
+from dpselect._ground.methods import NeedsBound, method_row, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
 from dpselect.queries.union.accuracy import found_by, users_for
@@ -20,8 +20,8 @@ APART = [
 
 
 def made(name: str, most: int = 3, epsilon: int = 4) -> Any:
-    bound = {"max_items_per_user": most} if named("union", name).bound is not NeedsBound.NONE else {}
-    return named("union", name).make(epsilon=epsilon, delta=Fraction(1, 1000), **bound)
+    bound = {"max_items_per_user": most} if method_row("union", name).bound is not NeedsBound.NONE else {}
+    return method_row("union", name).make(epsilon=epsilon, delta=Fraction(1, 1000), **bound)
 
 
 def chance(mechanism: Any, users: int, items: int) -> float:

@@ -72,7 +72,7 @@ def counted(question: dps.Question, rows: tuple[Row, ...]) -> Counts:
     columns = dict(zip(("user", "item", "country"), zip(*rows, strict=True), strict=True))
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     plan = plan_of(question)
-    with dps.Dataset(table, user="user", item="item")._counted(plan)._opened(plan) as engine:
+    with dps.Dataset(table, user="user", item="item")._for_plan(plan)._open_for(plan) as engine:
         return tuple(plan.counted(engine).counts.tolist())
 
 

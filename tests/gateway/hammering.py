@@ -170,9 +170,9 @@ def check_books(
 
 
 def _same_release(entry: Entry, content: bytes) -> bool:
-    from dpselect.release.archive import restored
+    from dpselect.release.archive import restore_release
 
-    return restored(entry.release or "").to_json().encode() == content
+    return restore_release(entry.release or "").to_json().encode() == content
 
 
 def _check_promise(ledger: Ledger) -> None:

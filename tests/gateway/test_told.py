@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.errors import DataError, ParameterError, SourceError, naming
+from dpselect.errors import DataError, ParameterError, SourceError, naming_parameter
 from dpselect.gateway import problems
 from dpselect.gateway.problems import FAILED, of_error
 from tests.gateway.served import Served, rows, serving
@@ -98,6 +98,6 @@ def test_the_text_goes_by_the_class_of_an_error() -> None:
     told = of_error(SourceError(*said))
     assert told == of_error(DataError("a file")) == of_error(OSError("/private/plays.parquet"))
     assert (told["detail"], told["title"]) == (FAILED, "Something unexpected happened")
-    with pytest.raises(SourceError), naming("groups"):
+    with pytest.raises(SourceError), naming_parameter("groups"):
         raise SourceError("domain", *said[1:])
     assert "patient_ssn" in str(of_error(ParameterError(*said)))  # as an engine's error was told before

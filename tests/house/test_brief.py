@@ -15,7 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.release import formatting
-from dpselect.release.accuracy import TOO_MANY, up_to
+from dpselect.release.accuracy import TOO_MANY, format_at_most
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.statement import Receipt
 from tests.by_names import by_names
@@ -140,7 +140,7 @@ def test_the_words_of_a_print(name: str, said: str) -> None:
     found = more_kinds()[name]
     numbers = found.accuracy.numbers
     shown = {name: f"{number:,}" if isinstance(number, int) else number for name, number in numbers.items()}
-    shown |= {name: up_to(number) for name in TOO_MANY if isinstance(number := numbers.get(name), int)}
+    shown |= {name: format_at_most(number) for name in TOO_MANY if isinstance(number := numbers.get(name), int)}
     words = " ".join(str(found).split()) + " "
     assert said.format(**shown) in words
 
@@ -226,7 +226,7 @@ def test_a_quantile_has_the_digits_that_a_reader_needs(said: str, given: tuple[o
     [(52_843.2, "52,840"), (144.66, "144.7"), (1_234_567, "1,235,000"), (0.00001, "1e-05"), (3e20, "3e+20"), (8, "8")],
 )
 def test_sizes_are_said_in_few_digits_without_exponents(number: float, said: str) -> None:
-    assert formatting.few(number, 4) == said
+    assert formatting.round_digits(number, 4) == said
 
 
 def test_what_was_counted_has_separators_in_every_sentence() -> None:

@@ -63,11 +63,11 @@ def test_the_root_names_for_types_what_it_computes() -> None:
     assert homes <= import_graph(sources())["__init__.py"]
 
 
-FETCHING = sorted(path for path, source in sources().items() if "= fetched(__name__" in source)
+FETCHING = sorted(path for path, source in sources().items() if "= lazy_attributes(__name__" in source)
 
 
 def test_all_that_fetch_at_first_use_are_found() -> None:
-    using = {path for path, one in of_package() if one.within("dpselect._ground.first_use.fetched")}
+    using = {path for path, one in of_package() if one.within("dpselect._ground.first_use.lazy_attributes")}
     assert {"draws/__init__.py", "mechanisms/__init__.py"} <= set(FETCHING) == using
 
 

@@ -12,13 +12,13 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
 from dpselect.gateway.web.guards import POLICY
-from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, ranking
+from dpselect.release.accuracy import Accuracy, chosen_item, counts_of_all, ranking, unordered_set
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
 from dpselect.release.panels import Mark
 from dpselect.release.statement import Ended, Item, Kind
 from dpselect.release.svg import DIGEST
-from dpselect.release.table import Bars, TextTable, remark
+from dpselect.release.table import Bars, TextTable, describe_disagreement
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import KINDS, kinds
 
@@ -129,8 +129,8 @@ def test_many_quantiles_are_not_listed() -> None:
 
 
 TOLD = {
-    "one": (of_set(3), "an item of the domain that is left out has at most 3 users more than any one here.", ()),
-    "scores": (best_of(Fraction(2), None), "no other score is over 2 higher than that of this one.", ()),
+    "one": (unordered_set(3), "an item of the domain that is left out has at most 3 users more than any one here.", ()),
+    "scores": (chosen_item(Fraction(2), None), "no other score is over 2 higher than that of this one.", ()),
     "more": (
         Accuracy(("In a group: A is B. What C is.", "D."), {"gap": 1}),
         "in a group: a is B.",
@@ -141,14 +141,14 @@ TOLD = {
 
 @pytest.mark.parametrize(("good", "first", "others"), TOLD.values(), ids=list(TOLD))
 def test_the_first_of_how_good_it_is_follows_on_the_answer(good: Accuracy, first: str, others: tuple[str, ...]) -> None:
-    assert good.told == (f"With 95 % confidence, {first}", others)
+    assert good.opening_and_remainder == (f"With 95 % confidence, {first}", others)
 
 
 def test_a_sentence_without_a_number_claims_no_confidence() -> None:
     nothing = Accuracy(("How many users an item needs to be found is not known beforehand.",))
-    assert nothing.told == ("", nothing.sentences)
-    assert Accuracy().told == ("", ())
-    assert len(counts_of_all(4, 2).told[1]) == 1
+    assert nothing.opening_and_remainder == ("", nothing.sentences)
+    assert Accuracy().opening_and_remainder == ("", ())
+    assert len(counts_of_all(4, 2).opening_and_remainder[1]) == 1
 
 
 # ---- why a lower rank has a larger count ------------------------------------------------------------------
@@ -168,10 +168,10 @@ def test_a_lower_rank_with_a_larger_count_is_explained_once() -> None:
 
 def test_groups_are_not_compared_with_each_other() -> None:
     two = [Item("a", 1, 5, group=("DE",)), Item("b", 1, 9, group=("FR",))]
-    assert remark(two, "count") == ""
-    assert remark([*two, Item("c" * 500, 2, 11, group=("FR",))], "sum").startswith("In FR: rank 2 (ccc")
-    assert len(remark([*two, Item("c" * 500, 2, 11, group=("FR",))], "sum")) < 250
-    assert remark([Item("a", 1, 5, group=(1,)), Item("b", 1, 9, group=("1",))], "count") == ""
+    assert describe_disagreement(two, "count") == ""
+    assert describe_disagreement([*two, Item("c" * 500, 2, 11, group=("FR",))], "sum").startswith("In FR: rank 2 (ccc")
+    assert len(describe_disagreement([*two, Item("c" * 500, 2, 11, group=("FR",))], "sum")) < 250
+    assert describe_disagreement([Item("a", 1, 5, group=(1,)), Item("b", 1, 9, group=("1",))], "count") == ""
 
 
 # ---- the table, for eyes and ears -------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect.errors import OutputError, ParameterError
 from dpselect.gateway.web.guards import POLICY
 from dpselect.release import svg
-from dpselect.release.accuracy import Accuracy, best_of, ranking
+from dpselect.release.accuracy import Accuracy, chosen_item, ranking
 from dpselect.release.groups import Group, Groups
 from dpselect.release.panels import Axis, Chart, Mark, RowPanel
 from dpselect.release.picture import Picture
@@ -125,7 +125,7 @@ def test_a_number_below_zero_has_no_bar() -> None:
     """Noise may make a count negative; what it counts is not."""
     picture = replace(counted(), items=(Item("a", 1, 50, 40, 60), Item("b", 2, -3, 0, 7))).plot()
     (panel,) = rows(picture)
-    assert (panel.across.low, panel.across.high, panel.marks[1].said) == (0, 60, "-3")
+    assert (panel.across.low, panel.across.high, panel.marks[1].value_text) == (0, 60, "-3")
     bars = [one for one in ElementTree.fromstring(picture.svg()).iter(f"{SVG}rect") if one.get("class") is None]
     assert [float(one.get("width") or "nan") for one in bars] == [pytest.approx(398 * 50 / 60, abs=0.06), 0]
 
@@ -156,9 +156,9 @@ def test_a_top_k_without_counts_shows_what_its_sentence_says() -> None:
         ("2", "b", None, 7),
     ]
     assert all(mark.bar is None and mark.dots == (0,) for mark in panel.marks)
-    assert found.accuracy.told[0] in picture.caption
-    assert picture.alt == f"Ranks and their uncertainty. Best first: a, b. {found.accuracy.told[0]}"
-    (alone,) = rows(replace(found, accuracy=best_of(Fraction(1, 2), None)).plot())
+    assert found.accuracy.opening_and_remainder[0] in picture.caption
+    assert picture.alt == f"Ranks and their uncertainty. Best first: a, b. {found.accuracy.opening_and_remainder[0]}"
+    (alone,) = rows(replace(found, accuracy=chosen_item(Fraction(1, 2), None)).plot())
     assert {mark.high for mark in alone.marks} == {0.5}
     (sure,) = rows(ranked("a", gap=0).plot())
     assert sure.across.low < 0 < sure.across.high
@@ -172,7 +172,7 @@ def test_what_has_neither_counts_nor_a_bound_of_items_has_no_picture() -> None:
 
 def test_quantiles_are_dots_on_the_scale_of_the_bounds() -> None:
     (panel,) = rows(quantiles(bounds=(0, 60)).plot())
-    assert [(list(mark.dots), mark.said) for mark in panel.marks] == [([3, 4.5], "3, 4.5")]
+    assert [(list(mark.dots), mark.value_text) for mark in panel.marks] == [([3, 4.5], "3, 4.5")]
     assert (panel.across.low, panel.across.high) == (0, 60)
     (free,) = rows(quantiles().plot())
     assert (free.across.low, free.across.high) == (3, 4.5)
@@ -236,7 +236,7 @@ def test_what_is_not_secure_says_so() -> None:
                              (0, 1e-272, False), (-4e298, 4e298, False), (5, 5, False), (30, 9000, True), (3, 3, True)],
 )  # fmt: skip
 def test_scales_have_a_few_round_numbers(low: float, high: float, log: bool) -> None:
-    axis = Axis.of("", [low, high], log=log)
+    axis = Axis.from_values("", [low, high], log=log)
     places = [at for at, _ in axis.ticks]
     assert 1 <= len(places) <= 10
     assert places == sorted(places)
@@ -316,7 +316,7 @@ def boxes(root: ElementTree.Element, right: float = 0, down: float = 0) -> Itera
         x, y = right + float(moved[1]), down + float(moved[2])
         if one.tag == f"{SVG}text":
             size = float(one.get("font-size") or 0)
-            wide = svg.width(one.text or "", size)
+            wide = svg.text_width(one.text or "", size)
             left = x + float(one.get("x") or 0) - wide * {"end": 1, "middle": 0.5}.get(one.get("text-anchor") or "", 0)
             base = y + float(one.get("y") or 0)
             yield left, left + wide, base - 0.8 * size, base + 0.2 * size

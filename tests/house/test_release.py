@@ -22,7 +22,7 @@ from dpselect._ground.domain import UNSEEN
 from dpselect._ground.privacy import Neighbors
 from dpselect.release import formatting
 from dpselect.release.release import Ended, Item, Release, Statement
-from dpselect.release.table import width
+from dpselect.release.table import display_width
 
 STATEMENT = Statement(
     epsilon=Fraction(1, 3),
@@ -213,7 +213,7 @@ def test_items_do_not_steer_the_terminal() -> None:
 
 def test_wide_characters_are_aligned() -> None:
     lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[3:6]
-    assert {width(line) for line in lines} == {width(lines[0])}
+    assert {display_width(line) for line in lines} == {display_width(lines[0])}
 
 
 def test_a_long_item_is_shown_whole() -> None:

@@ -24,7 +24,7 @@ import dpselect as dps
 from dpselect._ground.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import TOO_MANY, Accuracy
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from dpselect.release.files import csv_text
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.rows import UNREADABLE
@@ -84,7 +84,7 @@ def test_every_kind_comes_back_from_json_and_from_the_archive(name: str, tmp_pat
     kept.to_json(tmp_path / "release.json")
     assert Release.from_json(tmp_path / "release.json") == kept
     assert Release.from_json(str(tmp_path / "release.json")).to_json() == kept.to_json()
-    assert restored(archived(kept)) == kept
+    assert restore_release(archive_release(kept)) == kept
 
 
 def test_every_kind_is_among_them() -> None:
@@ -93,7 +93,7 @@ def test_every_kind_is_among_them() -> None:
 
 FORMS: dict[str, Callable[[Release], Release]] = {
     "JSON": lambda kept: Release.from_json(kept.to_json()),
-    "the archive": lambda kept: restored(archived(kept)),
+    "the archive": lambda kept: restore_release(archive_release(kept)),
 }
 
 
@@ -105,7 +105,7 @@ def test_labels_come_back_with_their_types(again: Callable[[Release], Release]) 
     assert math.isnan(again(release([math.nan])).labels[0])
     of_numpy = [np.int64(3), np.str_("x"), np.float64(0.5)]
     assert again(release([*of_numpy, ("a", 1, b"\x00")])).labels == [3, "x", 0.5, ("a", 1, b"\x00")]
-    assert "\n" not in archived(kept)
+    assert "\n" not in archive_release(kept)
 
 
 def test_receipts_and_intervals_come_back() -> None:
@@ -113,7 +113,9 @@ def test_receipts_and_intervals_come_back() -> None:
     item = Item(Decimal("1.5"), 1, 30, 20, 40)
     kept = replace(release(["a"]), items=(item,), charged=charged, accuracy=Accuracy(("So.",), {"gap": Fraction(1, 7)}))
     assert Release.from_json(kept.to_json()) == kept
-    assert archived(kept) == archived(replace(kept, charged=None))  # what a budget was charged is the ledger's own
+    assert archive_release(kept) == archive_release(
+        replace(kept, charged=None)
+    )  # what a budget was charged is the ledger's own
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"items": 3}', "{" * 100_000, '{"items": [], "exact": {}, "privacy": 1}'])

@@ -127,9 +127,9 @@ def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
 def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
     """The question and its answer, wherever this release is the answer."""
     from dpselect.ledger.entry import EntryKind as Entered
-    from dpselect.release.archive import archived
+    from dpselect.release.archive import archive_release
 
-    text, asked = archived(release), dict[int, "Entry"]()
+    text, asked = archive_release(release), dict[int, "Entry"]()
     for entry in ledger.entries():
         if entry.kind is Entered.HOLD:
             asked[entry.number] = entry

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpselect as dps
-from dpselect._ground.periods import Periods, periods_of
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.audit.verification import Sums
@@ -261,7 +261,7 @@ def test_promises_that_make_no_sense(ledger: Ledger, given: dict[str, Any], mess
 
 
 def months(names: str, zone: str = "Europe/Berlin") -> Periods:
-    return periods_of("day", "month", names, zone)
+    return parse_periods("day", "month", names, zone)
 
 
 def test_a_question_is_charged_in_each_of_its_periods_or_in_none(where: str) -> None:
@@ -293,8 +293,8 @@ def test_periods_must_be_those_of_the_account(ledger: Ledger) -> None:
     with pytest.raises(ParameterError, match=r"every must be month, as the data have, got 'week'"):
         ledger.grant(ANN, 1, 0, every="week")
     ledger.grant(ANN, 1, 0)
-    weeks, utc = periods_of("day", "week", "2026-W40", "Europe/Berlin"), months("2026-10", "UTC")
-    other = periods_of("changed_at", "month", "2026-10", "Europe/Berlin")  # would put a row into two periods
+    weeks, utc = parse_periods("day", "week", "2026-W40", "Europe/Berlin"), months("2026-10", "UTC")
+    other = parse_periods("changed_at", "month", "2026-10", "Europe/Berlin")  # would put a row into two periods
     for during, message in (
         (None, "period must be month .* got nothing"),
         (weeks, "got 'week'"),
@@ -580,6 +580,6 @@ def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, monkeypatch: pyt
     ledger.grant(ANN, 1, 0)
     for number, now in enumerate(("2030-01-01T00:00:00", "1999-01-01T00:00:00")):
         monkeypatch.setattr("dpselect.ledger.entry.now", lambda now=now: now)
-        ledger.reserve(ANN, charge("0.5"), "{}", during=periods_of("t", "day", "2026-10-05", "UTC"))
+        ledger.reserve(ANN, charge("0.5"), "{}", during=parse_periods("t", "day", "2026-10-05", "UTC"))
         assert ledger.standing(ANN, "2026-10-05").left == Fraction(1, 2) - Fraction(number, 2)
     assert ledger.verify() == []

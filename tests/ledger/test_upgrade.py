@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.audit.report import report
 from dpselect.command.ledger_rows import history_rows
 from dpselect.errors import BudgetError, LedgerError
@@ -57,7 +57,7 @@ def new(tmp_path: Path) -> str:
 
 def lived(where: str) -> str:
     """A ledger in which everything happened that can: each sort of account, price and end of a question."""
-    months = periods_of("at", "month", "2026-09..2026-10", "Europe/Berlin")
+    months = parse_periods("at", "month", "2026-09..2026-10", "Europe/Berlin")
     with Ledger.create(where) as ledger:
         ledger.data("plays", 1, "1e-5", keep="10%")
         ledger.data("pairs", 1, 0, user=["user", "device"], unit="one pair")

@@ -466,7 +466,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
     budget = dps.Budget(epsilon=10_000, delta="0.1")
     budget.snapshot = snapshot
     data = dps.Dataset(tmp_path, user="user", item="item", budget=budget)
-    opened = dps.Dataset._opened
+    opened = dps.Dataset._open_for
 
     def late(self, plan):
         engine = opened(self, plan)
@@ -474,7 +474,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
             pq.write_table(pa.table({"user": range(1000, 2000), "item": ["new"] * 1000}), tmp_path / "2.parquet")
         return engine
 
-    monkeypatch.setattr(dps.Dataset, "_opened", late)
+    monkeypatch.setattr(dps.Dataset, "_open_for", late)
     told = [data.top_k(1, epsilon=100) for _ in range(3)]
     assert [release.labels for release in told] == [["old"], ["new"], ["new"]]
     assert [release.to_dict()["charged"]["repeated"] for release in told] == [False, False, True]

@@ -18,7 +18,7 @@ from dpselect._ground.privacy import PureDP, Steps
 from dpselect.accounting.composition import basic
 from dpselect.errors import ParameterError
 from dpselect.queries.plan import Plan
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from tests.by_names import by_names, plan_of
 
 COUNTRIES = ("DE", "FR", "LI")
@@ -98,7 +98,7 @@ def test_discovery_by_group(data):
     assert all(item.item.startswith(item.group[0]) for item in found)
     assert [group.values for group in found.groups.shown] == [("DE",), ("FR",), ("XX",)]
     assert [group.complete for group in found.groups.shown] == [True, True, False]
-    assert restored(archived(found)) == found
+    assert restore_release(archive_release(found)) == found
     alone = data.top_k(2, epsilon=8, by=["year", "country"], method="discover")
     assert {item.group for item in alone} == {(2020, "DE"), (2021, "FR")}
     with pytest.raises(ParameterError, match="users must be left out for discover"):
@@ -224,7 +224,7 @@ def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
     first = {item.item[0]: repr(item.group) for item in found}
     assert first == {"0": "(True,)", "1": "(1,)", "2": "(0.1,)", "3": repr((Decimal.from_float(0.1),))}
     assert len({item.item for item in found}) == 8
-    for again in (restored(archived(found)), dps.Release.from_json(found.to_json())):
+    for again in (restore_release(archive_release(found)), dps.Release.from_json(found.to_json())):
         assert again.found == found.found
         assert again.groups == found.groups
     if method != "discover":

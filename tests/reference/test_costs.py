@@ -50,11 +50,11 @@ def test_costs_and_what_is_left_add_up_where_two_sums_keep_a_budget(kept: str, l
 def test_formatted_parts_add_up_whatever_they_are(tenths: int) -> None:
     before, after = Fraction(1) - Fraction(tenths, 3001), Fraction(1) - Fraction(tenths, 2999) - Fraction(1, 777)
     cost, left = cost_between(before, after), rounded_part(after)
-    texts = format_cost(cost, after=left)
+    texts = format_cost(cost, left_after=left)
     taken, had, has = (Decimal(text.removesuffix(" %")) for text in texts)
     assert had - has == taken
     assert len({len(text.partition(".")[2]) for text in texts}) == 1
-    assert texts == format_cost(cost, before=rounded_part(before))
+    assert texts == format_cost(cost, left_before=rounded_part(before))
 
 
 def test_a_refusal_has_the_decimals_of_costs() -> None:

@@ -14,7 +14,7 @@ SHARES = [Fraction(place, 10) for place in range(1, 10)]
 
 
 def of(values: list[object], step: object = 1) -> Distribution:
-    found = Distribution.of(values, {"q": tuple(SHARES), "step": step})
+    found = Distribution.from_quantiles(values, {"q": tuple(SHARES), "step": step})
     assert found is not None
     return found
 
@@ -63,13 +63,13 @@ def test_whole_numbers_are_in_the_bar_that_begins_with_them() -> None:
 def test_bars_are_near_the_true_shares() -> None:
     values = np.random.default_rng(1).normal(0, 1, 10**5)
     shares = tuple(Fraction(place, 100) for place in range(1, 100))
-    drawn = Distribution.of(np.quantile(values, [float(q) for q in shares]).tolist(), {"q": shares})
+    drawn = Distribution.from_quantiles(np.quantile(values, [float(q) for q in shares]).tolist(), {"q": shares})
     assert drawn is not None
     for one in drawn.bins()[1:-1]:
         assert abs(np.mean((values >= float(one.low)) & (values < float(one.high))) - float(one.share)) < 0.012
 
 
 def test_few_quantiles_and_other_answers_are_no_distribution() -> None:
-    assert Distribution.of([1, 2, 3], {"q": tuple(SHARES[:3])}) is None
-    assert Distribution.of([1] * 9, {}) is None
-    assert Distribution.of([1] * 9, {"q": tuple(SHARES[:8])}) is None
+    assert Distribution.from_quantiles([1, 2, 3], {"q": tuple(SHARES[:3])}) is None
+    assert Distribution.from_quantiles([1] * 9, {}) is None
+    assert Distribution.from_quantiles([1] * 9, {"q": tuple(SHARES[:8])}) is None

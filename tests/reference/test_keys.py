@@ -18,12 +18,12 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
-from dpselect._ground.keys import key_from, text_of
+from dpselect._ground.keys import key_from_text, key_to_text
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Ledger
-from dpselect.release.item_columns import names_of
+from dpselect.release.item_columns import item_column_names
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
 
@@ -78,7 +78,7 @@ def test_a_column_that_is_not_there_names_its_parameter(given: dict[str, object]
 
 def test_a_list_of_one_is_that_column() -> None:
     one = data(user=["user"], item=["country"])
-    assert (one.whose, one.column) == ("user", "country")
+    assert (one.user_columns, one.column) == ("user", "country")
     release = one.top_k(1, epsilon=9)
     assert release.labels == ["DE"]
     assert release.privacy.unit == "user"
@@ -95,12 +95,12 @@ def test_a_quantile_and_a_text_have_one_column() -> None:
 
 def test_one_text_of_a_key_is_that_of_no_other() -> None:
     keys = ["user", ("user", "day"), ("user,day", "x"), ("user", "day,x"), '["user", "day"]', '["user"]', '["', "[", ""]
-    texts = [text_of(key) for key in keys]
+    texts = [key_to_text(key) for key in keys]
     assert len(set(texts)) == len(keys)
-    assert [key_from(text) for text in texts[:-1]] == keys[:-1]
-    assert text_of("user") == "user"  # as ledgers have it
+    assert [key_from_text(text) for text in texts[:-1]] == keys[:-1]
+    assert key_to_text("user") == "user"  # as ledgers have it
     for broken in ('["', '["a"', '["a", 1]', '["a", "a"]', '[["a"]]'):
-        assert key_from(broken) == broken
+        assert key_from_text(broken) == broken
 
 
 # ---- releases ---------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def test_tables_have_a_column_for_each(tmp_path: Path) -> None:
 
 
 def test_names_of_columns_are_free() -> None:
-    assert names_of({}) == ("item",)
-    assert names_of({"item": ("rank", "item_rank", "Rank", "x")}) == (
+    assert item_column_names({}) == ("item",)
+    assert item_column_names({"item": ("rank", "item_rank", "Rank", "x")}) == (
         "item_rank",
         "item_item_rank",
         "item_item_item_Rank",

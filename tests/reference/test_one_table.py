@@ -11,7 +11,7 @@ from dpselect.gateway.web import openapi
 from dpselect.queries.outline import outline, planned_like
 from dpselect.queries.parameters import schemas, table
 from dpselect.queries.plan import by_names, kind
-from dpselect.questions.kinds import whole
+from dpselect.questions.kinds import whole_number_kind
 from dpselect.questions.questions import QUESTIONS, TopK
 from dpselect.questions.value import frozen, param
 
@@ -20,7 +20,7 @@ from dpselect.questions.value import frozen, param
 class MadeUp(TopK):
     """A top k with one parameter more."""
 
-    at_least: int | None = param(whole(), default=None, help="items of fewer users are not shown")
+    at_least: int | None = param(whole_number_kind(), default=None, help="items of fewer users are not shown")
 
 
 @pytest.fixture(autouse=True)

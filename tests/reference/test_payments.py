@@ -46,7 +46,7 @@ def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     assert charged["share"] == round(1 - rounded_part(standing.left), 6) < 0.4  # less than by adding
     assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1
     left = rounded_part(standing.left)
-    assert charged["left"] == left == votes.paying.left
+    assert charged["left"] == left == votes.budget.left
     told = f"{percent(charged['share'], up=True)} of the budget of ann (epsilon 4); {percent(left)} left; at least"
     assert f"charged: {told} {charged['questions_left']} more like it fits now" in " ".join(str(release).split())
     assert release.to_dict()["charged"]["epsilon"] == 4.0

@@ -12,13 +12,13 @@ import pytest
 from flint import ctx
 
 import dpselect as dps
-from dpselect._ground.periods import MOST, SORTS, Periods, periods_of
+from dpselect._ground.periods import MAX_PERIODS, PERIOD_KINDS, Periods, parse_periods
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
 from dpselect.errors import ParameterError
 from dpselect.flat import dataset_of
-from dpselect.release.rows import in_periods
+from dpselect.release.rows import add_periods
 from tests.engines.timed_rows import period_of
 
 DAY = datetime.timedelta(days=1)
@@ -27,10 +27,10 @@ YEAR_OF = {"day": "2028-01-01..2028-12-31", "week": "2027-W52..2029-W01", "month
 
 
 def made(sort: str, during: str | Sequence[str], timezone: str = "UTC") -> Periods:
-    return periods_of("at", sort, during, timezone)
+    return parse_periods("at", sort, during, timezone)
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", PERIOD_KINDS)
 def test_every_day_is_in_the_period_that_a_calendar_says(sort: str) -> None:
     """A leap year, whose first and last days are in weeks of other years."""
     asked = made(sort, YEAR_OF[sort])
@@ -92,7 +92,7 @@ BAD = {
 @pytest.mark.parametrize(("sort", "during"), BAD.values(), ids=list(BAD))
 def test_bad_names_are_refused(sort: str, during: object) -> None:
     with pytest.raises(ParameterError, match="during must") as caught:
-        periods_of("at", sort, during, "UTC")
+        parse_periods("at", sort, during, "UTC")
     assert len(str(caught.value)) < 400
 
 
@@ -103,7 +103,7 @@ def test_the_ends_of_what_is_taken() -> None:
             assert made("year", name, timezone).midnight(one.start, in_utc=True) < made(
                 "year", name, timezone
             ).midnight(one.stop, in_utc=True)
-    assert len(made("day", "2024-01-01..2025-05-14").all) == MOST == 500
+    assert len(made("day", "2024-01-01..2025-05-14").all) == MAX_PERIODS == 500
 
 
 ROWS = {"user": ["a"], "item": ["x"], "at": ["2026-10-05"]}
@@ -163,7 +163,7 @@ def said(asked: dps.Dataset, now: str = "2030-01-01") -> list[str]:
     release = asked.choose(domain=["x", "y"], epsilon="0.5")
     plain = dps.Dataset(ROWS, user="user", item="item").choose(domain=["x", "y"], epsilon="0.5")
     assert asked._periods is not None
-    found = in_periods(plain, asked._periods, datetime.datetime.fromisoformat(f"{now}T00:00:00+00:00")).privacy
+    found = add_periods(plain, asked._periods, datetime.datetime.fromisoformat(f"{now}T00:00:00+00:00")).privacy
     assert found.unit == release.privacy.unit == "user in one month"
     assert found.epsilon == plain.privacy.epsilon
     assert "per user in one month, add-remove neighbours" in found.promise
@@ -186,8 +186,8 @@ def test_a_period_that_has_not_ended_is_said() -> None:
         "2026-10..2026-11, 2027-01 have not ended: rows that come later are not counted."
     ]
     tokyo = made("month", "2026-10", "Asia/Tokyo")
-    assert tokyo.open(datetime.datetime(2026, 10, 31, 15, tzinfo=datetime.UTC)) == ()
-    assert tokyo.open(datetime.datetime(2026, 10, 31, 14, 59, tzinfo=datetime.UTC)) == ("2026-10",)
+    assert tokyo.names_not_ended(datetime.datetime(2026, 10, 31, 15, tzinfo=datetime.UTC)) == ()
+    assert tokyo.names_not_ended(datetime.datetime(2026, 10, 31, 14, 59, tzinfo=datetime.UTC)) == ("2026-10",)
 
 
 # ---- groups -----------------------------------------------------------------------------------------------

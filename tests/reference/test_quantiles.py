@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.flat import dataset_of
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
-from dpselect.release.accuracy import TOO_MANY, up_to
+from dpselect.release.accuracy import TOO_MANY, format_at_most
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, plan_of
 from tests.judge.both import check
@@ -204,7 +204,7 @@ def test_the_rank_is_as_near_as_the_release_says(step, kind):
     told = dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1)
     most = [max(getattr(one.ranked, side) for one in told) for side in TOO_MANY]
     assert max(most) <= certain
-    said = f"{up_to(most[0])} too many lie below any of"
+    said = f"{format_at_most(most[0])} too many lie below any of"
     for text in (told.explain(), str(told)):
         assert said in " ".join(text.split())  # at any width of a terminal
 

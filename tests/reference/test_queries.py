@@ -461,7 +461,7 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     ]
     others += [months | {"period": "year", "during": "2026"}, {"types": {"item": "VARCHAR"}}]
     named = {name for one in others for name in one}
-    taken = {*inspect.signature(dps.Dataset).parameters, *inspect.signature(dataset_of).parameters} - {"given"}
+    taken = {*inspect.signature(dps.Dataset).parameters, *inspect.signature(dataset_of).parameters} - {"options"}
     assert named | {"source", "budget"} == taken
     whole = plan_of("union", epsilon=1)  # what is excluded is in the question's part
     lists = (None, Listed(("a",)), Listed(("b",)))

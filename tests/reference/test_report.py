@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.audit.report import find_only_dataset, report
 from dpselect.command.main import main
 from dpselect.command.report_page import render_page
@@ -126,7 +126,7 @@ def test_a_record_by_period(tmp_path: Path) -> None:
         assert "No questions yet" in render_page(empty)
         ledger.grant(BOB, 1, 0)
         for names in ("2026-09", "2026-09..2026-10"):
-            during = periods_of("day", "month", names, "UTC")
+            during = parse_periods("day", "month", names, "UTC")
             ledger.start(one := ledger.reserve(BOB, charge("0.25"), question(1), during=during))
             ledger.settle(one, charge("0.25"), "[]")
         found: Any = report(ledger, "plays")

@@ -19,7 +19,7 @@ import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Operation
 from dpselect.flat import dataset_of
-from dpselect.verbs import _narrowed
+from dpselect.verbs import _add_condition
 
 NAMES = {name: getattr(dps, name) for name in dps.__all__}
 ADDRESS = "postgresql://ann:secret@db/shop"
@@ -126,7 +126,11 @@ def test_data_are_what_their_repr_makes(name: str) -> None:
     assert repr(again) == repr(data)
     with dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").engine() as engine:
         assert again.question("union", {}, engine, "s").text == data.question("union", {}, engine, "s").text
-    assert (again._less, again.periods, again._condition) == (data._less, data.periods, data._condition)
+    assert (again._excluded_repr, again.periods, again._condition) == (
+        data._excluded_repr,
+        data.periods,
+        data._condition,
+    )
 
 
 def test_a_repr_has_no_password() -> None:
@@ -164,7 +168,7 @@ def test_the_same_data_with_fewer_rows_leave_the_first_as_they_are() -> None:
         less = ways[third](ways[second](ways[first](data)))
         with less.engine() as engine:
             text = less.question("top_k", {}, engine, "s").text
-        found.append((text, less._less, less.top_k(2, epsilon=60).labels))
+        found.append((text, less._excluded_repr, less.top_k(2, epsilon=60).labels))
     assert found == [found[0]] * 4
     assert found[0][2] == ["a"]
     assert (data._conditions, data.periods, data.excluded) == ((), (), None)
@@ -222,7 +226,7 @@ def test_conditions_are_joined_as_they_were_read(words: list[list[str]]) -> None
     conditions: tuple[str, ...] = ("n = 1 OR n = 2",)
     for some in words:
         try:
-            conditions = _narrowed(conditions, " ".join(some))
+            conditions = _add_condition(conditions, " ".join(some))
         except dps.ParameterError:
             continue
     if len(conditions) > 1:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect._ground.methods import WeightRule, methods, named
+from dpselect._ground.methods import WeightRule, method_row, methods
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
@@ -21,7 +21,7 @@ from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import plainly
 from dpselect.queries.union.terms import best_method, chosen_method
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
@@ -201,7 +201,7 @@ def test_the_words_and_pairs_of_a_text():
     assert release.privacy.parameters["shares"] == (Fraction(2, 3), Fraction(1, 3))
     assert "Items by number of tokens: 2 of 1, 1 of 2." in said(release)
     assert "for 2/3, 1/3 of the price of items" in said(release)
-    assert restored(archived(release)) == release
+    assert restore_release(archive_release(release)) == release
 
 
 @pytest.mark.parametrize("counts", [False, True])
@@ -258,7 +258,7 @@ def test_no_level_takes_more_than_its_part(method):
     words = NgramRange(Tokenizer(), 1, 3)
     terms = plan_of("union", epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
     made = terms.mechanisms(terms.most)
-    if named("union", method).weights is WeightRule.ROUNDS:
+    if method_row("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
         assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union(most)}
     else:

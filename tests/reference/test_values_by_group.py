@@ -15,7 +15,7 @@ from dpselect.accounting.composition import compose
 from dpselect.errors import ParameterError
 from dpselect.queries.groups import SHARE
 from dpselect.release.accuracy import TOO_MANY
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from tests.by_names import by_names, plan_of
 
 DOMAIN = ["red", "blue", "grey"]
@@ -84,7 +84,7 @@ def test_no_group_that_can_be_told(ages):
     )
     for one in (found, chosen):
         assert dps.Release.from_json(one.to_json()) == one
-        assert restored(archived(one)) == one
+        assert restore_release(archive_release(one)) == one
 
 
 def test_columns_of_groups_that_a_table_has_itself():

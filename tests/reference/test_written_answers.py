@@ -108,7 +108,7 @@ def rewritten(release: dps.Release, outcome_of: Any = None) -> dps.Release:
     plan, rows = planned_like(release.question)
     outcome = plan.outcome_of(release) if outcome_of is None else outcome_of(plan, release)
     written = plan.answer(outcome)
-    return replace(written if rows is None else rows.told(written), question=release.question)
+    return replace(written if rows is None else rows.describe_rows(written), question=release.question)
 
 
 @every_question

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
@@ -29,8 +29,8 @@ ALL = 1000  # more items than there are
 PAIRED = "paired"  # users with another column, as one user each
 OF_PARTS = ("split", "filtered")  # items that are a part of a value, or a pair of values
 # Of the times of everybody some are in the first, some in others, and some in none.
-WEEK = periods_of("other", "week", "2022-W01", "UTC")
-SOME_DAYS = periods_of("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC")
+WEEK = parse_periods("other", "week", "2022-W01", "UTC")
+SOME_DAYS = parse_periods("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC")
 WEIGHTS = Totals.of("other", 1)  # one user then adds one to a sum, as to a count
 WORDS = ("text", "any of texts")
 TIMES = [sort for sort in SORTS if sort in ("day", "text") or sort.startswith(("moment", "any"))]

@@ -31,7 +31,7 @@ from dpselect.draws import Draws
 from dpselect.errors import DpselectError
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Ledger
-from dpselect.release.archive import archived
+from dpselect.release.archive import archive_release
 from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
 from tests.replay.masks import masked
@@ -149,7 +149,7 @@ def _call(found: Recorded, data: Callable[..., dps.Dataset], ask: Ask, seed: int
             found.progress.append(done)
 
     release = ask(data, SeededDraws(seed), tell)
-    found.answer, found.words = archived(release), str(release) + release.explain() + release._repr_html_()
+    found.answer, found.words = archive_release(release), str(release) + release.explain() + release._repr_html_()
 
 
 def _charge(entry: Any) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, number_form, user_form
@@ -89,7 +89,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def forms(sql_type: str) -> Iterator[str]:
     """The SQL of what each role makes of the column x of a type; a role that refuses the type has none."""
-    asked = periods_of("x", "month", "2026-03..2026-04", "Europe/Berlin")
+    asked = parse_periods("x", "month", "2026-03..2026-04", "Europe/Berlin")
     yield from (f"list_sort(list(DISTINCT {form}))" for form in _forms(sql_type, asked))
 
 

@@ -22,40 +22,40 @@ def rounded_part(part: Fraction) -> float:
     return max(0, math.floor(part * PARTS)) / PARTS
 
 
-def cost_between(before: Fraction, after: Fraction) -> float:
-    """Return what is taken, of what `rounded_part` shows before and after; what is smaller than that as it is.
+def cost_between(left_before: Fraction, left_after: Fraction) -> float:
+    """Return the difference of what `rounded_part` shows before and after; a cost too small to show there as it is.
 
-    `after` may be below 0, for a question that does not fit.
+    `left_after` may be below 0, for a question that does not fit.
     """
-    difference = max(0, math.floor(before * PARTS)) - math.floor(after * PARTS)
-    return difference / PARTS if difference else float(max(Fraction(0), before) - after)
+    difference = max(0, math.floor(left_before * PARTS)) - math.floor(left_after * PARTS)
+    return difference / PARTS if difference else float(max(Fraction(0), left_before) - left_after)
 
 
-def format_cost(cost: Part, *, after: Part | None = None, before: Part | None = None) -> tuple[str, str, str]:
+def format_cost(cost: Part, *, left_after: Part | None = None, left_before: Part | None = None) -> tuple[str, str, str]:
     """Format what is taken, what is left before and what is left after, in the same decimals.
 
     Of the last two, one is given. Both are rounded down, and the cost is their difference.
 
-    >>> format_cost(0.0275, after=0.7014), format_cost(0.000021, before=1.0)
+    >>> format_cost(0.0275, left_after=0.7014), format_cost(0.000021, left_before=1.0)
     (('2.75 %', '72.89 %', '70.14 %'), ('0.0021 %', '100.0000 %', '99.9979 %'))
-    >>> format_cost(Fraction(1, 50), before=1.0), format_cost(1e-9, after=0.5)[0]
+    >>> format_cost(Fraction(1, 50), left_before=1.0), format_cost(1e-9, left_after=0.5)[0]
     (('2 %', '100 %', '98 %'), 'under 0.0001 %')
     """
-    taken = _exact(cost)
-    last = _exact(after) if after is not None else _exact(before or 0.0) - taken
-    decimals = MORE_DECIMALS if 0 < taken < SMALL else DECIMALS
+    exact_cost = _exact(cost)
+    exact_after = _exact(left_after) if left_after is not None else _exact(left_before or 0.0) - exact_cost
+    decimals = MORE_DECIMALS if 0 < exact_cost < SMALL else DECIMALS
     unit = 10 ** (2 + decimals)
-    floor_before, floor_after = math.floor((last + taken) * unit), math.floor(last * unit)
+    floor_before, floor_after = math.floor((exact_after + exact_cost) * unit), math.floor(exact_after * unit)
     amounts = (floor_before - floor_after, floor_before, max(0, floor_after))
     if all(amount % 10**decimals == 0 for amount in amounts):
         amounts, decimals = tuple(amount // 10**decimals for amount in amounts), 0
     of_cost, *of_left = (f"{Decimal(amount).scaleb(-decimals):f} %" for amount in amounts)
-    return UNDER if taken and not amounts[0] else of_cost, of_left[0], of_left[1]
+    return UNDER if exact_cost and not amounts[0] else of_cost, of_left[0], of_left[1]
 
 
 def format_left(part: Part) -> str:
     """Format what is left of a budget as `format_cost` does."""
-    return format_cost(Fraction(0), after=part)[2]
+    return format_cost(Fraction(0), left_after=part)[2]
 
 
 def percent(part: Part, *, up: bool = False) -> str:
@@ -72,11 +72,17 @@ def percent(part: Part, *, up: bool = False) -> str:
     return f"{Decimal(amount).scaleb(-decimals):f} %" if amount or not exact else UNDER
 
 
-def describe_cost(before: Fraction, after: Fraction, *, fits: bool) -> str:
-    """Return what a question costs at most of what is left now, as a predicate; `after` is below 0 if too much."""
-    cost, now, then = format_cost(cost_between(before, after), before=rounded_part(before))
-    left = f"of which {now} is left now and {then} after it" if fits else f"of which only {now} is left now"
-    return f"costs up to {cost} of the budget, {left}"
+def describe_cost(left_before: Fraction, left_after: Fraction, *, fits: bool) -> str:
+    """Return what a question costs at most of what is left now, as a predicate; `left_after` is below 0 if too much."""
+    cost, text_before, text_after = format_cost(
+        cost_between(left_before, left_after), left_before=rounded_part(left_before)
+    )
+    remainder = (
+        f"of which {text_before} is left now and {text_after} after it"
+        if fits
+        else f"of which only {text_before} is left now"
+    )
+    return f"costs up to {cost} of the budget, {remainder}"
 
 
 def _exact(part: Part) -> Fraction:

@@ -12,7 +12,7 @@ _DIGITS = 38  # of a decimal in Parquet readers, polars and DuckDB
 
 
 def has_one_type(values: Iterable[object]) -> bool:
-    """Does one type of files and frames hold all of these exactly? None has no type.
+    """Return whether one type of files and frames holds all of these values exactly. None has no type.
 
     >>> has_one_type([1, None, 2]), has_one_type([1, "a"]), has_one_type([2**53 + 1, 0.5])
     (True, False, False)
@@ -23,7 +23,7 @@ def has_one_type(values: Iterable[object]) -> bool:
 
 
 def _kind(cell: object) -> tuple[type, bool]:
-    """The type of a value; a moment with a zone and one without are two, since a column has all or none."""
+    """Return the type of a value, and whether it is a moment with a zone: a column has all with one, or none."""
     return type(cell), isinstance(cell, datetime.datetime) and cell.tzinfo is not None
 
 
@@ -36,8 +36,8 @@ def _fits(kind: type, cells: Sequence[Any]) -> bool:
 
 
 def _most_digits(cells: Iterable[Decimal]) -> tuple[int, int]:
-    """The most digits before the point, and behind it."""
-    before, behind = zip(
+    """Return the largest numbers of digits before and behind the decimal point."""
+    integer_digits, decimal_places = zip(
         *((max(1, cell.adjusted() + 1), -int(cell.as_tuple().exponent)) for cell in cells), strict=True
     )
-    return max(before), max(0, *behind)
+    return max(integer_digits), max(0, *decimal_places)

@@ -8,13 +8,13 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import MOST_BITS, names_checked, several, whole
+from dpselect._ground.parameters import MAX_BITS, as_list, check_keywords, whole_number
 from dpselect.errors import ParameterError, came
 
-_PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
-MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
-MOST_COUNTED = 10**6  # items that are shown one by one
-_MUST = "be a list of items, a range, a number of items, or a Column of another source"
+_PLAIN_TYPES = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
+MAX_DOMAIN_SIZE = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
+MAX_COUNTED_ITEMS = 10**6  # items that are shown one by one
+_REQUIREMENT = "be a list of items, a range, a number of items, or a Column of another source"
 
 
 class Unseen(enum.Enum):
@@ -33,7 +33,7 @@ UNSEEN = Unseen.UNSEEN
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listed:
-    """The items themselves. A value that comes twice counts once, None is dropped; the order does not matter.
+    """Items that the caller lists. A value that comes twice counts once, None is dropped; the order does not matter.
 
     Items of several columns are tuples of values, one for each column; a tuple with None in it is dropped too.
     """
@@ -43,20 +43,20 @@ class Listed:
     def __post_init__(self) -> None:
         if not isinstance(self.items, (list, tuple)):
             raise ParameterError("domain", "be a list or a tuple of items", came(self.items))
-        items = tuple(_whole(item) for item in self.items)
+        items = tuple(_parse_item(item) for item in self.items)
         for item in items:
             for value in item if isinstance(item, tuple) else (item,):
                 _check_plain(value)
-        there = [item for item in items if item is not None]
-        if not there:
+        present_items = [item for item in items if item is not None]
+        if not present_items:
             raise ParameterError("domain", "hold at least one item", "none")
-        if len({len(item) if isinstance(item, tuple) else 1 for item in there}) > 1:
+        if len({len(item) if isinstance(item, tuple) else 1 for item in present_items}) > 1:
             raise ParameterError("domain", "hold items of the same number of columns", "tuples of different lengths")
         object.__setattr__(self, "items", items)
 
     @property
     def width(self) -> int:
-        """How many columns an item has: tuples have as many as values, all else has one."""
+        """Number of columns of an item: as many as a tuple has values, one for any other item."""
         first = next(item for item in self.items if item is not None)
         return len(first) if isinstance(first, tuple) else 1
 
@@ -65,17 +65,17 @@ class Listed:
 
 
 def _check_plain(value: object) -> None:
-    """Refuse what no column holds."""
-    must = "hold plain values such as text, numbers or dates"
-    if value is not None and not isinstance(value, _PLAIN):
-        raise ParameterError("domain", must, came(value))
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+    """Refuse a value that no column holds."""
+    requirement = "hold plain values such as text, numbers or dates"
+    if value is not None and not isinstance(value, _PLAIN_TYPES):
+        raise ParameterError("domain", requirement, came(value))
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise ParameterError("domain", "hold integers of a thousand digits at most", came(value))
     if isinstance(value, decimal.Decimal) and value.is_snan():
-        raise ParameterError("domain", must, "a signaling NaN")
+        raise ParameterError("domain", requirement, "a signaling NaN")
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """A column of a public source, such as the catalogue of a shop.
@@ -107,15 +107,15 @@ class Span:
     stop: int
 
     def __post_init__(self) -> None:
-        start = whole("domain start", self.start, least=-(2**63), most=2**63)
-        stop = whole("domain stop", self.stop, least=start + 1, most=2**63)
+        start = whole_number("domain start", self.start, minimum=-(2**63), maximum=2**63)
+        stop = whole_number("domain stop", self.stop, minimum=start + 1, maximum=2**63)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "stop", stop)
 
 
 @dataclass(frozen=True)
 class Size:
-    """Only how many items there are. The caller promises that no more than `items` different ones can ever occur.
+    """Only the number of items. The caller promises that no more than `items` different ones can ever occur.
 
     An item without a row has no name here: its label is UNSEEN. Where the data break the promise and hold more
     items than that, nothing fails (a failure would depend on the data): there is just no unseen item.
@@ -124,16 +124,16 @@ class Size:
     items: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", whole("domain", self.items, least=1, most=MOST_ITEMS))
+        object.__setattr__(self, "items", whole_number("domain", self.items, minimum=1, maximum=MAX_DOMAIN_SIZE))
 
 
-Known = Listed | Column | Span
+NamedDomain = Listed | Column | Span
 """A domain whose items have names."""
-Domain = Known | Size
+Domain = NamedDomain | Size
 
 
-def domain_of(value: object) -> Domain:
-    """The domain that a caller means: 10**6 is a Size, range(24) a Span, a list or an array a Listed."""
+def parse_domain(value: object) -> Domain:
+    """Return the domain that a caller means: 10**6 is a Size, range(24) a Span, a list or an array a Listed."""
     if isinstance(value, (Listed, Column, Span, Size)):
         return value
     if isinstance(value, range):
@@ -142,19 +142,19 @@ def domain_of(value: object) -> Domain:
         return Span(value.start, value.stop)
     if isinstance(value, (str, bytes)):
         hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
-        raise ParameterError("domain", _MUST, came(value), hint)
+        raise ParameterError("domain", _REQUIREMENT, came(value), hint)
     if isinstance(value, Iterable) and not isinstance(value, dict):
-        return Listed(tuple(several("domain", value, _MUST)))
+        return Listed(tuple(as_list("domain", value, _REQUIREMENT)))
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
-        raise ParameterError("domain", _MUST, came(value))
-    return Size(whole("domain", value, least=1, most=MOST_ITEMS))
+        raise ParameterError("domain", _REQUIREMENT, came(value))
+    return Size(whole_number("domain", value, minimum=1, maximum=MAX_DOMAIN_SIZE))
 
 
-def most_items(domain: Domain) -> int | None:
-    """How many items the domain holds at most, None where only reading it can tell.
+def max_domain_size(domain: Domain) -> int | None:
+    """Return the largest number of items that the domain can hold, or None if only reading it can tell.
 
-    A price may rest on it, so items are one only where they are written alike: Python takes 1 and True for equal, and
-    0.1 for the decimal that it is, which a column without a declared type holds apart.
+    A price may rest on it, so two items are the same only if they are written alike: Python takes 1 and True for
+    equal, and 0.1 for the decimal that it is, which a column without a declared type holds apart.
     """
     if isinstance(domain, Listed):
         return len({(type(item), repr(item)) for item in domain.items if item is not None})
@@ -163,42 +163,44 @@ def most_items(domain: Domain) -> int | None:
     return domain.items if isinstance(domain, Size) else None
 
 
-def refuse_more(k: int, items: int) -> None:
+def refuse_k_above_size(k: int, domain_size: int) -> None:
     """Refuse k items of a domain that has fewer; a domain is public."""
-    if k > items:
+    if k > domain_size:
         raise ParameterError("k", "be at most the number of items in the domain", k)
 
 
-def refuse_many(items: int, most: int | None) -> None:
-    """Refuse a domain of more items than can be shown one by one."""
-    if most is not None and items > most:
-        raise ParameterError("domain", f"have at most {most:,} items if all of them are returned", f"{items:,}")
+def refuse_large_domain(domain_size: int, maximum: int | None) -> None:
+    """Refuse a domain of more items than can be returned one by one."""
+    if maximum is not None and domain_size > maximum:
+        raise ParameterError(
+            "domain", f"have at most {maximum:,} items if all of them are returned", f"{domain_size:,}"
+        )
 
 
-def refuse_width(domain: Domain, columns: int) -> None:
-    """Refuse a domain whose items have another number of columns than the data's."""
+def refuse_other_width(domain: Domain, columns: int) -> None:
+    """Refuse a domain whose items have another number of columns than those of the data."""
     if isinstance(domain, Size) or (isinstance(domain, Listed) and domain.width == columns):
         return
     if columns > 1:
-        must = f"list tuples of {columns} values, one for each column of item, or give the number of items"
-        raise ParameterError("domain", must, "something else")
+        requirement = f"list tuples of {columns} values, one for each column of item, or give the number of items"
+        raise ParameterError("domain", requirement, "something else")
     if isinstance(domain, Listed):
         hint = "make ranges a column of a view or frame, CASE WHEN age < 30 THEN '18-29' ... END, and list its values"
         raise ParameterError("domain", "list single values, as item is one column", "tuples", hint)
 
 
-def _whole(item: object) -> object:
-    """An item as Python has it; a tuple with nothing in one of its places is none."""
+def _parse_item(item: object) -> object:
+    """Return an item as plain Python values, or None for a tuple with a missing value."""
     if not isinstance(item, tuple):
-        return _python(item)
-    values = tuple(map(_python, item))
+        return _plain_value(item)
+    values = tuple(map(_plain_value, item))
     if len(values) < 2:
         raise ParameterError("domain", "hold tuples of two values or more", f"one of {len(values)}")
     return None if None in values else values
 
 
-def _python(item: object) -> object:
-    """A NumPy scalar as the Python value that it holds, a UUID as its text (engines name items so)."""
+def _plain_value(item: object) -> object:
+    """Return the Python value of a NumPy scalar, the text of a UUID (engines name items so), or the value itself."""
     home = type(item).__module__
     if home == "numpy" and getattr(item, "ndim", None) == 0:
         return item.item()  # type: ignore[attr-defined]

@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import Any
 
 
-def fetched(room: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of a room, from its names and the files in it that hold them."""
+def lazy_attributes(package: str, module_of_name: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package that imports each of these names from its module at first use."""
 
     def fetch(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        value: object = getattr(import_module(f"{room}.{homes[name]}"), name)
-        setattr(sys.modules[room], name, value)
+        if name not in module_of_name:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{package}.{module_of_name[name]}"), name)
+        setattr(sys.modules[package], name, value)
         return value
 
     return fetch
 
 
 def door(module: str, name: str) -> Any:
-    """Return a name of a room that stands above the caller's: a method of one line hands its work up by it.
+    """Return a name of a room above the caller's in the import order, by which a one-line method hands on its work.
 
     The import test lists every door, so that no other arrow leads upwards.
     """

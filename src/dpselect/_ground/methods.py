@@ -18,7 +18,7 @@ AUTO = "auto"
 
 
 class NeedsBound(StrEnum):
-    """What a mechanism does with `max_items_per_user`."""
+    """The use that a mechanism has for `max_items_per_user`."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -26,7 +26,7 @@ class NeedsBound(StrEnum):
 
 
 class WeightRule(StrEnum):
-    """How users of a set union give weight to their items."""
+    """The rule by which users of a set union give weight to their items."""
 
     SUM = "sum"  # whatever others give
     POLICY = "policy"  # looking at what others have given
@@ -35,7 +35,7 @@ class WeightRule(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class MethodRow:
-    """One row."""
+    """A method that a question may name: its verb, the class of its mechanism, and what that needs."""
 
     name: str
     verb: str
@@ -52,22 +52,22 @@ class MethodRow:
 
     @property
     def mechanism(self) -> Callable[..., Any]:
-        """The class of the mechanism, imported now."""
+        """Class of the mechanism, imported now."""
         module, _, name = self.home.partition(":")
-        found: Callable[..., Any] = getattr(importlib.import_module(f"dpselect.{module}"), name)
-        return found
+        mechanism_class: Callable[..., Any] = getattr(importlib.import_module(f"dpselect.{module}"), name)
+        return mechanism_class
 
-    def make(self, **given: object) -> Any:
-        """The mechanism."""
-        return self.mechanism(**given)
+    def make(self, **fields: object) -> Any:
+        """Make the mechanism from its fields."""
+        return self.mechanism(**fields)
 
 
 NONE, OPTIONAL, REQUIRED = NeedsBound
 SUM, POLICY, ROUNDS = WeightRule
 
 
-def _top_k(name: str, home: str, help: str, **more: Any) -> MethodRow:
-    return MethodRow(name=name, verb="top_k", home=f"mechanisms.{home}", help=help, **more)
+def _top_k(name: str, home: str, help: str, **options: Any) -> MethodRow:
+    return MethodRow(name=name, verb="top_k", home=f"mechanisms.{home}", help=help, **options)
 
 
 def _choose(name: str, home: str, help: str) -> MethodRow:
@@ -75,7 +75,7 @@ def _choose(name: str, home: str, help: str) -> MethodRow:
     return MethodRow(name=name, verb="choose", home=home, help=help, domain=True, delta=False, bound=NONE)
 
 
-def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **more: Any) -> MethodRow:
+def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **options: Any) -> MethodRow:
     return MethodRow(
         name=name,
         verb="union",
@@ -84,7 +84,7 @@ def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBou
         weights=weights,
         bound=bound,
         ordered=False,
-        **more,
+        **options,
     )
 
 
@@ -165,21 +165,24 @@ _BY_NAME = {(method.verb, method.name): method for method in METHODS}
 
 
 def methods(verb: str, *, domain: bool | None = None) -> list[MethodRow]:
-    """The rows of a verb; with `domain` those for a known domain, or those for an unknown one."""
-    return [one for one in METHODS if one.verb == verb and domain in (None, one.domain)]
+    """Return the rows of a verb; with `domain` only those for a known domain, or only those for an unknown one."""
+    return [row for row in METHODS if row.verb == verb and domain in (None, row.domain)]
 
 
-def named(verb: str, name: str) -> MethodRow:
-    """The row of a method that is known."""
+def method_row(verb: str, name: str) -> MethodRow:
+    """Return the row of a method that is known."""
     return _BY_NAME[verb, name]
 
 
 def names(verb: str, *, domain: bool | None = None) -> list[str]:
-    """The names of a verb's methods."""
-    return [one.name for one in methods(verb, domain=domain)]
+    """Return the names of a verb's methods."""
+    return [row.name for row in methods(verb, domain=domain)]
 
 
-def checked(verb: str, name: object, *, domain: bool | None = None, where: str = "") -> str:
-    """A name that the caller gave, or "auto" where a verb has that; else an error that says which there are."""
-    known = [*([] if verb == "choose" else [AUTO]), *names(verb, domain=domain)]
-    return parameters.one_of("method", name, known, where)
+def parse_method_name(verb: str, name: object, *, domain: bool | None = None, context: str = "") -> str:
+    """Return a name that the caller gave, or "auto" if the verb has that.
+
+    Raises: ParameterError, which lists the names.
+    """
+    known_names = [*([] if verb == "choose" else [AUTO]), *names(verb, domain=domain)]
+    return parameters.one_of("method", name, known_names, context)

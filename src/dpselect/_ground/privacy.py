@@ -18,14 +18,14 @@ from dpselect.errors import ParameterError, WeakPromiseWarning
 
 
 class Neighbors(StrEnum):
-    """Which data sets must be hard to tell apart. The unit is always one whole user, with all of their rows."""
+    """The relation of data sets that must be hard to tell apart. The unit is one whole user with all their rows."""
 
     ADD_REMOVE = "add-remove"
     REPLACE_ONE = "replace-one"
 
 
-def neighbors(value: Neighbors | str) -> Neighbors:
-    """The named relation, or a clear error."""
+def parse_neighbors(value: Neighbors | str) -> Neighbors:
+    """Return the named relation."""
     return Neighbors(one_of("neighbors", value, Neighbors))
 
 
@@ -37,12 +37,12 @@ class PureDP:
 
     @property
     def range(self) -> Fraction:
-        """The bounded-range parameter it implies: losses lie in [-epsilon, epsilon]."""
+        """Bounded-range parameter that it implies: losses lie in [-epsilon, epsilon]."""
         return 2 * self.epsilon
 
     @property
     def rho(self) -> Fraction:
-        """The zCDP it implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 1.4)."""
+        """Parameter of zCDP that it implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 1.4)."""
         return self.epsilon**2 / 2
 
 
@@ -54,12 +54,12 @@ class BoundedRange:
 
     @property
     def range(self) -> Fraction:
-        """Its parameter."""
+        """The parameter itself."""
         return self.epsilon
 
     @property
     def rho(self) -> Fraction:
-        """The zCDP it implies: epsilon^2 / 8 (Cesar and Rogers 2021, Lemma 3)."""
+        """Parameter of zCDP that it implies: epsilon^2 / 8 (Cesar and Rogers 2021, Lemma 3)."""
         return self.epsilon**2 / 8
 
 
@@ -72,7 +72,7 @@ class ZCDP:
 
 @dataclass(frozen=True)
 class Concentrated(ZCDP):
-    """rho-zCDP, and where epsilons add up `epsilon`: but for a failure told apart, P(o) <= e^epsilon P'(o)."""
+    """The guarantee of rho-zCDP, and P(o) <= e^epsilon P'(o) but for a failure that is counted apart."""
 
     epsilon: Fraction
 
@@ -86,7 +86,7 @@ class ApproxDP:
 
     @property
     def unless_it_fails(self) -> PureDP:
-        """What holds but for an event of probability delta (Kairouz, Oh and Viswanath 2015, Theorem 3.4)."""
+        """Guarantee but for an event of probability delta (Kairouz, Oh and Viswanath 2015, Theorem 3.4)."""
         return PureDP(self.epsilon)
 
 
@@ -116,17 +116,17 @@ class NoiseSteps(AnySteps):
     value: Concentrated
 
 
-Taken = Steps | NoiseSteps
-"""What an answer took: each has an epsilon that adds up."""
+SpentSteps = Steps | NoiseSteps
+"""Steps that an answer spent: each has an epsilon that adds up."""
 
 
 Plan = Callable[[Fraction], Sequence[Steps]]
-"""From the epsilon of one pick to all steps of a call."""
+"""A function from the epsilon of one pick to all steps of a call."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Privacy:
-    """What one call of a mechanism promises, known from its parameters alone.
+    """The guarantee of one call of a mechanism, known from its parameters alone.
 
     (epsilon, delta) is the whole call's guarantee against `neighbors`. `steps` is what the call is made of,
     for composition with other calls; `failure` is the part of delta that no step accounts for; `bound`
@@ -136,71 +136,71 @@ class Privacy:
     epsilon: Fraction
     delta: Fraction
     neighbors: Neighbors
-    steps: tuple[Taken, ...]
+    steps: tuple[SpentSteps, ...]
     failure: Fraction = Fraction(0)
     bound: str = "basic"
 
     @property
     def approx(self) -> ApproxDP:
-        """The whole call's (epsilon, delta)."""
+        """Guarantee of the whole call as (epsilon, delta)."""
         return ApproxDP(self.epsilon, self.delta)
 
     @property
     def bounded_range(self) -> BoundedRange | None:
-        """The bounded range of a call that is one single such step, None for others."""
+        """Bounded range of a call that is one single such step, None for others."""
         if len(self.steps) == 1 and self.steps[0].times == 1 and isinstance(self.steps[0].value, BoundedRange):
             return self.steps[0].value
         return None
 
     @property
     def zcdp(self) -> ZCDP | None:
-        """The zCDP of the steps together; None where a failure probability stands outside of them."""
-        return None if self.failure else ZCDP(rho_of(self.steps))
+        """Guarantee of all steps together as zCDP, or None if they leave out a failure probability."""
+        return None if self.failure else ZCDP(total_rho(self.steps))
 
 
 LARGE_EPSILON, LARGE_DELTA = Fraction(10), Fraction(1, 1000)
 
 
 def weak_points(epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
-    """What a promise of this size does not keep from others, in plain words; nothing where it is of a usual size."""
-    found = []
+    """Return in plain words what a promise of this size does not protect; nothing for a promise of a usual size."""
+    sentences = []
     if epsilon > LARGE_EPSILON:
-        found.append(
+        sentences.append(
             f"epsilon = {rounded_up(epsilon)} is large. An answer may be e^{rounded_up(epsilon)} times as likely with "
             "a person's rows as without them, so it may well reveal whether they are there; 1 is a common choice."
         )
     if delta >= LARGE_DELTA:
-        found.append(
+        sentences.append(
             f"delta = {rounded_up(delta)} is large. Each person may be exposed with that probability, so "
             "it should be far below 1 / number of users; 1e-6 is a common choice."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def warn_if_weak(price: ApproxDP) -> None:
-    """Say so while nothing has been read or paid, at the line of the caller's that asks."""
+    """Warn of a weak promise at the line of the caller, before anything is read or paid."""
     for text in weak_points(price.epsilon, price.delta):
         warnings.warn(text, WeakPromiseWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
-    """How far up the first frame outside of this package is, as `warnings.warn` counts from `warn_if_weak`."""
+    """Return the level of the first frame outside of this package, as `warnings.warn` counts from `warn_if_weak`."""
     frame, level, ours = sys._getframe(1), 1, __name__.partition(".")[0]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == ours:
         frame, level = frame.f_back, level + 1
     return level
 
 
-def rho_of(steps: Iterable[AnySteps]) -> Fraction:
-    """The zCDP of adaptive steps: their rho add up (Bun and Steinke 2016, Lemma 1.7)."""
+def total_rho(steps: Iterable[AnySteps]) -> Fraction:
+    """Return the zCDP of adaptive steps: their rho add up (Bun and Steinke 2016, Lemma 1.7)."""
     total = Fraction(0)
-    for s in steps:
-        if isinstance(s.value, ApproxDP):
+    for step in steps:
+        if isinstance(step.value, ApproxDP):
             raise ParameterError("steps", "promise zCDP", "steps that may fail")
-        total += s.value.rho * s.times
+        total += step.value.rho * step.times
     return total
 
 
-def one_step(value: Value, neighbors: Neighbors) -> Privacy:
-    """The privacy of a call that is a single step."""
+def single_step(value: Value, neighbors: Neighbors) -> Privacy:
+    """Return the privacy of a call that is a single step."""
     return Privacy(epsilon=value.epsilon, delta=Fraction(0), neighbors=neighbors, steps=(Steps(value, 1),))

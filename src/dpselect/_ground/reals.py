@@ -18,51 +18,51 @@ class Real(Protocol):
     """A number that can be enclosed as tightly as asked."""
 
     def ball(self, bits: int) -> arb:
-        """An interval that contains the number, computed with `bits` bits of working precision."""
+        """Return an interval that contains the number, computed with `bits` bits of working precision."""
         ...
 
 
 def enclose(number: Fraction | int) -> arb:
-    """The ball of a rational at the current precision."""
+    """Return the ball of a rational at the current precision."""
     return arb(fmpq(number.numerator, number.denominator))
 
 
 @dataclass(frozen=True)
 class Exp:
-    """factor x exp(exponent), both rational. A plain rational is Exp(Fraction(0), factor)."""
+    """The number factor x exp(exponent), both rational. A plain rational is Exp(Fraction(0), factor)."""
 
     exponent: Fraction
     factor: Fraction = Fraction(1)
 
     def ball(self, bits: int) -> arb:
-        """The number's ball."""
+        """Return the number's ball."""
         with ctx.workprec(bits):
             return enclose(self.factor) * enclose(self.exponent).exp()
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """1 / (1 + exp(exponent)), exponent rational."""
+    """The number 1 / (1 + exp(exponent)), exponent rational."""
 
     exponent: Fraction
 
     def ball(self, bits: int) -> arb:
-        """The number's ball."""
+        """Return the number's ball."""
         with ctx.workprec(bits):
             return 1 / (1 + enclose(self.exponent).exp())
 
 
 def dyadic(ball: arb) -> Fraction:
-    """The exact value of a ball of radius 0 (an endpoint)."""
+    """Return the exact value of a ball of radius 0 (an endpoint)."""
     mantissa, exponent = map(int, ball.man_exp())
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def upper(ball: arb) -> Fraction:
-    """A rational that the ball's number is certain not to exceed."""
+    """Return a rational that the ball's number is certain not to exceed."""
     return dyadic(ball.upper())
 
 
 def lower(ball: arb) -> Fraction:
-    """A rational that the ball's number is certain not to be below."""
+    """Return a rational that the ball's number is certain not to be below."""
     return dyadic(ball.lower())

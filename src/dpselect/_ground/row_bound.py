@@ -1,4 +1,4 @@
-"""RowBound: how many rows of a user were kept when data were prepared, so that only those count."""
+"""RowBound: the bound on rows of a user that data were prepared with, so that only those count."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 class RowBound:
     """The most rows of a user that were kept, in each `period` if there are periods."""
 
-    most: int
+    max_rows: int
     period: str | None = None
 
     @property
     def text(self) -> str:
-        """The rows by which a user counts, in words."""
-        where = "" if self.period is None else f" in each {self.period}"
-        return f"by at most {self.most:,} prepared row{'' if self.most == 1 else 's'}{where}"
+        """Rows by which a user counts, in words."""
+        of_period = "" if self.period is None else f" in each {self.period}"
+        return f"by at most {self.max_rows:,} prepared row{'' if self.max_rows == 1 else 's'}{of_period}"

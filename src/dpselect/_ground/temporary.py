@@ -25,16 +25,16 @@ from dpselect.errors import OutputError
 if sys.platform != "win32":  # there nothing is locked, and nothing is swept
     import fcntl
 
-LOCKS = sys.platform != "win32"
+HAS_LOCKS = sys.platform != "win32"
 PREFIX = "dpselect-locked-"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
+_OPEN_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 _swept: set[tuple[int, str]] = set()
 
 
 @dataclass
-class _Held:
-    """What a folder is removed by. It is filled step by step, so that a signal at any of them leaves nothing."""
+class _FolderState:
+    """The path and the locks by which a folder is removed, filled step by step, so that no signal leaves one behind."""
 
     maker: int = field(default_factory=os.getpid)
     path: str | None = None
@@ -44,34 +44,34 @@ class _Held:
 class Folder:
     """A new folder that only this user may open; removed by `close`, and when this object or its process ends.
 
-    It is among temporary ones, or in the folder `place`, where an OSError says why it cannot be.
+    It lies among temporary ones, or in the folder `parent`; there an OSError says why it cannot be made.
     """
 
-    def __init__(self, place: str | None = None) -> None:
-        given, place = place, place or tempfile.gettempdir()
-        if given is not None or (os.getpid(), place) not in _swept:
-            _swept.add((os.getpid(), place))
-            sweep_folders(place)
-        self._held = _Held()
-        self._end = weakref.finalize(self, _end, self._held)
+    def __init__(self, parent: str | None = None) -> None:
+        requested_parent, parent = parent, parent or tempfile.gettempdir()
+        if requested_parent is not None or (os.getpid(), parent) not in _swept:
+            _swept.add((os.getpid(), parent))
+            sweep_folders(parent)
+        self._held = _FolderState()
+        self._end = weakref.finalize(self, _remove_folder, self._held)
         try:
-            self.path: str = _made(self._held, place)
+            self.path: str = _make_folder(self._held, parent)
         except OSError as error:
             self.close()
-            if given is not None:
+            if requested_parent is not None:
                 raise
             raise OutputError(f"no temporary folder can be made: {error.strerror}", "TMPDIR says where") from None
         except BaseException:
             self.close()
-            sweep_folders(place)  # where a signal came before its name was known
+            sweep_folders(parent)  # where a signal came before its name was known
             raise
 
     def close(self) -> None:
-        """Remove it now; where a signal comes meanwhile, before the signal goes on."""
+        """Remove the folder now; if a signal comes meanwhile, before the signal goes on."""
         try:
             self._end()
         except BaseException:
-            _end(self._held)
+            _remove_folder(self._held)
             raise
 
     def __enter__(self) -> Self:
@@ -81,60 +81,60 @@ class Folder:
         self.close()
 
 
-def _made(held: _Held, place: str) -> str:
+def _make_folder(state: _FolderState, parent: str) -> str:
     while True:
-        held.path = path = tempfile.mkdtemp(prefix=PREFIX, dir=place)  # mode 0700
-        if not LOCKS:
+        state.path = path = tempfile.mkdtemp(prefix=PREFIX, dir=parent)  # mode 0700
+        if not HAS_LOCKS:
             return path
         try:
-            held.locks.append(os.open(path, _FOLDER))
+            state.locks.append(os.open(path, _OPEN_FOLDER))
         except FileNotFoundError:  # swept already
             continue
-        if claimed(held.locks[-1]) and same(path, held.locks[-1]):
+        if try_lock(state.locks[-1]) and is_same_file(path, state.locks[-1]):
             return path
 
 
-def _end(held: _Held) -> None:
-    """Remove the folder, unless this is a child of its maker, then let go of the lock."""
-    if held.path is not None and os.getpid() == held.maker:
-        shutil.rmtree(held.path, ignore_errors=True)
-    while held.locks:
-        os.close(held.locks.pop())
+def _remove_folder(state: _FolderState) -> None:
+    """Remove the folder, unless this is a child of its maker, then release the lock."""
+    if state.path is not None and os.getpid() == state.maker:
+        shutil.rmtree(state.path, ignore_errors=True)
+    while state.locks:
+        os.close(state.locks.pop())
 
 
 # ---- locks --------------------------------------------------------------------------------------------------
 
 
-def claimed(descriptor: int) -> bool:
-    """Take the lock, for as long as the descriptor is open; False where somebody has it.
+def try_lock(descriptor: int) -> bool:
+    """Take the lock for as long as the descriptor is open, and return False if another process has it.
 
     True also where a file system has no locks: nothing is swept there.
     """
     try:
-        return _free(descriptor)
+        return _lock(descriptor)
     except BlockingIOError:
         return False
     except OSError:
         return True
 
 
-def same(path: str | Path, descriptor: int) -> bool:
-    """Is the open one still what stands at the path?"""
+def is_same_file(path: str | Path, descriptor: int) -> bool:
+    """Return whether the path still leads to the open file."""
     try:
-        there, held = os.lstat(path), os.fstat(descriptor)
+        at_path, opened = os.lstat(path), os.fstat(descriptor)
     except OSError:
         return False
-    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+    return (at_path.st_dev, at_path.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 @contextlib.contextmanager
-def _dead(path: str, how: int) -> Iterator[os.stat_result | None]:
-    """The state of what is this user's and held by nobody, locked meanwhile; None where it is not, or is unknown."""
+def _locked_if_free(path: str, flags: int) -> Iterator[os.stat_result | None]:
+    """Yield the state of a path of this user that nobody has locked, locked meanwhile; None for any other."""
     descriptor = state = None
     try:
         with contextlib.suppress(OSError):
-            descriptor = os.open(path, how)
-            if _free(descriptor) and same(path, descriptor):
+            descriptor = os.open(path, flags)
+            if _lock(descriptor) and is_same_file(path, descriptor):
                 state = os.fstat(descriptor)
         yield state if state is not None and state.st_uid == os.geteuid() else None
     finally:
@@ -142,8 +142,8 @@ def _dead(path: str, how: int) -> Iterator[os.stat_result | None]:
             os.close(descriptor)
 
 
-def _free(descriptor: int) -> bool:
-    """Take the lock, or an OSError says why not."""
+def _lock(descriptor: int) -> bool:
+    """Take the lock, or raise an OSError that says why not."""
     if sys.platform != "win32":
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return True
@@ -152,26 +152,26 @@ def _free(descriptor: int) -> bool:
 # ---- sweeping -------------------------------------------------------------------------------------------------
 
 
-def sweep_folders(place: str) -> None:
-    """Remove the folders of processes that are no more."""
-    for path in _named(place, PREFIX, ""):
-        with _dead(path, _FOLDER) as state:
+def sweep_folders(parent: str) -> None:
+    """Remove the folders of processes that have ended."""
+    for path in _list_paths(parent, PREFIX, ""):
+        with _locked_if_free(path, _OPEN_FOLDER) as state:
             if state is not None and stat.S_ISDIR(state.st_mode) and stat.S_IMODE(state.st_mode) == stat.S_IRWXU:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def sweep_drafts(place: str, prefix: str, suffix: str) -> None:
-    """Remove the files of processes that are no more."""
-    for path in _named(place, prefix, suffix):
-        with _dead(path, os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0)) as state:
+def sweep_drafts(parent: str, prefix: str, suffix: str) -> None:
+    """Remove the files of processes that have ended."""
+    for path in _list_paths(parent, prefix, suffix):
+        with _locked_if_free(path, os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0)) as state:
             if state is not None and stat.S_ISREG(state.st_mode):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
 
 
-def _named(place: str, prefix: str, suffix: str) -> list[str]:
-    if not LOCKS:
+def _list_paths(parent: str, prefix: str, suffix: str) -> list[str]:
+    if not HAS_LOCKS:
         return []
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
         return [entry.path for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(suffix)]
     return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpselect._ground.first_use import fetched
+from dpselect._ground.first_use import lazy_attributes
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ __all__ = [
     "zcdp_to_epsilon",
 ]
 
-__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

@@ -21,8 +21,8 @@ from dpselect._ground.privacy import (
     Plan,
     Privacy,
     PureDP,
+    SpentSteps,
     Steps,
-    Taken,
 )
 from dpselect.accounting.composition import (
     Composed,
@@ -174,7 +174,7 @@ RHO_STEPS = 2**12  # a rho beside picks is found on a grid of so many points
 
 
 @lru_cache(maxsize=256)  # a question is planned again when it is priced, asked and checked
-def largest_rho_beside(steps: tuple[Taken, ...], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
+def largest_rho_beside(steps: tuple[SpentSteps, ...], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
     """The largest part of `most`, on a grid, that is a rho with which these steps stay within (epsilon, delta).
 
     Picks come first, and rho-zCDP holds given what they picked, so divergences of every order add up. 0 if none fits.
@@ -227,7 +227,12 @@ def price(
 
 
 def priced(
-    steps: Sequence[Taken], wanted: Fraction | None, composition: Fraction, *, failure: Fraction, neighbors: Neighbors
+    steps: Sequence[SpentSteps],
+    wanted: Fraction | None,
+    composition: Fraction,
+    *,
+    failure: Fraction,
+    neighbors: Neighbors,
 ) -> Privacy:
     """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is computed (None).
 

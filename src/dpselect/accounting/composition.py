@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, Taken, rho_of
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, SpentSteps, Steps, total_rho
 from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon
 from dpselect.accounting.renyi import renyi_epsilon
@@ -43,7 +43,7 @@ class Composed:
     delta: Fraction = Fraction(0)  # what the bound uses, including the failures of approximate steps
 
 
-def basic(steps: Sequence[Taken]) -> Fraction:
+def basic(steps: Sequence[SpentSteps]) -> Fraction:
     """Basic composition: the sum of the epsilons; it needs no delta, but for what may fail beside Gaussian noise."""
     return sum((s.value.epsilon * s.times for s in steps), Fraction(0))
 
@@ -72,7 +72,7 @@ def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 def zcdp(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
     """The zCDP of the steps (e^2/8 for bounded range), converted by `zcdp_to_epsilon`."""
-    return zcdp_to_epsilon(rho_of(steps), delta)
+    return zcdp_to_epsilon(total_rho(steps), delta)
 
 
 def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:

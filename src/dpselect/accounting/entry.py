@@ -21,13 +21,13 @@ PLAN = "be a function from the epsilon of one pick to Steps of BoundedRange and 
 
 def steps_of(value: object) -> list[AnySteps]:
     """The steps, with their numbers as exact fractions."""
-    return [_step(one) for one in parameters.several("steps", value, STEPS)]
+    return [_step(one) for one in parameters.as_list("steps", value, STEPS)]
 
 
 def _step(step: object) -> AnySteps:
     if not isinstance(step, AnySteps):
         raise ParameterError("steps", STEPS, step)
-    return replace(step, value=_value(step.value), times=parameters.whole("times", step.times, least=0))
+    return replace(step, value=_value(step.value), times=parameters.whole_number("times", step.times, minimum=0))
 
 
 def _value(value: AnyValue) -> AnyValue:
@@ -113,6 +113,6 @@ def largest_under_each(epsilon: Number, delta: Number, k: int, queries: int = 1)
     return calibration.largest_under_each(
         parameters.epsilon("epsilon", epsilon),
         _delta(delta),
-        parameters.whole("k", k, least=1),
-        parameters.whole("queries", queries, least=1),
+        parameters.whole_number("k", k, minimum=1),
+        parameters.whole_number("queries", queries, minimum=1),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpselect._ground.parameters import LEAST, MOST_BITS, rounded_down, rounded_up
+from dpselect._ground.parameters import LEAST, MAX_BITS, rounded_down, rounded_up
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
 
@@ -116,7 +116,7 @@ def _short(amount: Fraction) -> Fraction:
 
     It is rounded to bits of its own size, because budgets and their deltas may be of any.
     """
-    if amount.denominator.bit_length() <= MOST_BITS:
+    if amount.denominator.bit_length() <= MAX_BITS:
         return amount
     size = amount.numerator.bit_length() - amount.denominator.bit_length()
     grid = 1 << max(0, KEPT - size)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange, Plan, PureDP, Steps, rho_of
+from dpselect._ground.privacy import BoundedRange, Plan, PureDP, Steps, total_rho
 from dpselect._ground.reals import enclose, upper
 
 Values = npt.NDArray[np.float64]
@@ -206,7 +206,7 @@ def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int
     total = sum((s.value.epsilon * s.times for s in steps), Fraction(0))
     if delta < LEAST_DELTA or not steps:
         return total
-    rho, length = float(rho_of(steps)), -math.log(min(delta, Fraction(1)))
+    rho, length = float(total_rho(steps)), -math.log(min(delta, Fraction(1)))
     reach = min(float(total), rho + 2 * math.sqrt(rho * length) + MARGIN * math.sqrt(2 * rho))
     grid = _grid(steps, reach, resolution)
     if grid is None:
@@ -229,7 +229,7 @@ def adaptive_delta(steps: Sequence[Steps], epsilon: Fraction, *, resolution: int
     steps = _taken(steps)
     if epsilon >= sum((s.value.epsilon * s.times for s in steps), Fraction(0)):
         return Fraction(0)
-    grid = _grid(steps, float(epsilon) + 3 * MARGIN * math.sqrt(2 * rho_of(steps)), resolution)
+    grid = _grid(steps, float(epsilon) + 3 * MARGIN * math.sqrt(2 * total_rho(steps)), resolution)
     if grid is None or epsilon < 0:
         return Fraction(1)
     values = _values(steps, grid)

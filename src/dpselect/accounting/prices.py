@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from flint import ctx
 
-from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, Privacy, Taken
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, Privacy, SpentSteps
 from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi import SMALL, log_moment
@@ -77,7 +77,7 @@ def ceiling(privacy: Privacy, order: int | None) -> Price:
     return of_outcome(privacy, privacy.steps, order)
 
 
-def of_outcome(privacy: Privacy, taken: Sequence[Taken], order: int | None) -> Price:
+def of_outcome(privacy: Privacy, taken: Sequence[SpentSteps], order: int | None) -> Price:
     """The price of an answer that took these steps, bottom included.
 
     `composition` is what delta holds beyond the failures of the steps. It never depends on the outcome, and is 0 only

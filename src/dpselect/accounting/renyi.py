@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, BoundedRange, PureDP, rho_of
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, BoundedRange, PureDP, total_rho
 from dpselect._ground.reals import enclose, lower, upper
 from dpselect.errors import ParameterError
 
@@ -36,7 +36,7 @@ def renyi_epsilon(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
     It holds for adaptive steps, and at one order fixed beforehand also as a privacy filter (Feldman and Zrnic 2021).
     """
     steps = [AnySteps(_large_or_concentrated(s.value), s.times) for s in steps if s.times]
-    rho = rho_of(steps)
+    rho = total_rho(steps)
     if rho == 0 or delta >= 1:
         return Fraction(0)
     terms = [(_moment(s.value), s.times) for s in steps]

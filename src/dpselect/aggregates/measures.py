@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import Number, names_checked
+from dpselect._ground.parameters import Number, check_keywords
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 
@@ -25,7 +25,7 @@ MUST = "be users, sum(column, low, high) or mean(column, low, high)"
 HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True)
 class Sum:
     """The sum over users of each user's own total of a column in the rows of an item, clipped to [low, high].
@@ -96,7 +96,7 @@ class Sum:
         return f"sum({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)}{unit})"
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True)
 class Mean:
     """The mean over users of each user's own mean of a column in the rows of an item.
@@ -184,7 +184,7 @@ def measures_of(given: object) -> tuple[tuple[Measure, ...], bool]:
         given = [given]
     if not isinstance(given, (list, tuple)):  # of a column the first value would be quoted
         raise ParameterError("measures", f"be a list, each to {MUST}", f"a value of type {type(given).__name__}", HINT)
-    listed = [_read(one) for one in parameters.several("measures", given, f"be a list, each to {MUST}")]
+    listed = [_read(one) for one in parameters.as_list("measures", given, f"be a list, each to {MUST}")]
     found = tuple(one for one in listed if one is not None)
     names = [one.name.casefold() for one in found] + [USERS] * listed.count(None)
     if not listed or len(set(names)) < len(names):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.parameters import Number, positive, rational, unquoted
+from dpselect._ground.parameters import Number, hide_elements, positive, rational
 from dpselect.errors import ParameterError, came
 
 FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
@@ -198,7 +198,7 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-@unquoted("bounds", BOUNDS)
+@hide_elements("bounds", BOUNDS)
 def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     try:
         low, high = bounds

@@ -33,14 +33,14 @@ def draw_picture(lines: Mapping[str, Sequence[SpentSoFar]], x_label: str = "entr
     days = sorted({point.day for point in points})
     date_range = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
     entries = sorted({point.entry for point in points})
-    x_axis = Axis.of(f"{x_label}{date_range}", map(float, entries))
+    x_axis = Axis.from_values(f"{x_label}{date_range}", map(float, entries))
     whole_ticks = [(position, label) for position, label in x_axis.ticks if position == round(position)]
     x_axis = Axis(x_axis.name, x_axis.low, x_axis.high, whole_ticks)
     chart_lines = [
         Line(name, [(point.entry, 100 * point.part) for point in line_points], steps=True)
         for name, line_points in lines.items()
     ]
-    chart = Chart(chart_lines, x_axis, Axis.of("percent of the budget used", [0, 100]))
+    chart = Chart(chart_lines, x_axis, Axis.from_values("percent of the budget used", [0, 100]))
     final_shares = {
         name: f"{100 * line_points[-1].part:.0f} % used." for name, line_points in lines.items() if line_points
     }

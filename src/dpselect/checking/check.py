@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.checking.finding import Finding, Verdict, worst_verdict
 from dpselect.checking.planned import check_promise
 from dpselect.checking.reading import read_release
@@ -67,7 +67,7 @@ class Check:
         return document | {"not_checked": _NOT_CHECKED}
 
 
-@names_checked
+@check_keywords
 def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
     """Check whether a release matches the plan of its question, and whether a ledger paid for it.
 

@@ -12,7 +12,7 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.planned import parse_question
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import EntryKind
-from dpselect.release.archive import archived
+from dpselect.release.archive import archive_release
 
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
@@ -44,7 +44,7 @@ def check_payment(release: Release, ledger: Ledger, *, promise_follows: bool) ->
 
 def _find_payments(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
     """Yield the hold and the settlement of each question that was answered with exactly this release."""
-    archived_release = archived(release)
+    archived_release = archive_release(release)
     open_holds: dict[int, Entry] = {}
     for entry in ledger.entries():
         if entry.kind is EntryKind.HOLD:

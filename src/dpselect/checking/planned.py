@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.domain import most_items
+from dpselect._ground.domain import max_domain_size
 from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.queries.outline import planned_like
 from dpselect.queries.plan import Plan
 from dpselect.release import formatting
-from dpselect.release.rows import not_ended
+from dpselect.release.rows import not_ended_sentences
 
 if TYPE_CHECKING:
     from dpselect.release.answers.outcome import Outcome
@@ -87,8 +87,8 @@ def _expected_release(release: Release, outcome: Outcome, plan: Plan, rows: OfRo
     expected = replace(plan.answer(outcome), question=release.question, charged=release.charged)
     if rows is None:
         return expected
-    expected, last_sentence = rows.told(expected, now=END_OF_TIME), release.privacy.sentences[-1:]
-    if rows.periods is None or not set(last_sentence) & not_ended(rows.periods):
+    expected, last_sentence = rows.describe_rows(expected, now=END_OF_TIME), release.privacy.sentences[-1:]
+    if rows.periods is None or not set(last_sentence) & not_ended_sentences(rows.periods):
         return expected
     statement = expected.privacy
     return replace(expected, privacy=replace(statement, sentences=(*statement.sentences, *last_sentence)))
@@ -144,7 +144,7 @@ def _check_items(release: Release, plan: Plan, *, has_inexact_size: bool) -> Ite
     groups = release.groups
     if (() if groups is None else groups.columns) != (plan.by if plan.items is None else ()):
         yield fails("it is not by the groups that were asked for")
-    max_items, max_groups = _max_items(plan), None if plan.groups is None else most_items(plan.groups)
+    max_items, max_groups = _max_items(plan), None if plan.groups is None else max_domain_size(plan.groups)
     if groups is not None and max_groups is not None and len(groups.shown) > max_groups:
         yield fails(f"there are more groups than the {max_groups:,} that were listed")
     if plan.verb != "top_k" and groups is None and not release.complete:
@@ -171,5 +171,5 @@ def _max_items(plan: Plan) -> int | None:
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
     if plan.verb in ("histogram", "users"):
-        return most_items(plan.known_domain())
+        return max_domain_size(plan.known_domain())
     return len(plan.question.q) if plan.verb == "quantile" else None

@@ -29,7 +29,7 @@ def read_release(source: Release | str | os.PathLike[str]) -> tuple[Release, dic
 
     try:
         text = source.to_json() if isinstance(source, Release) else _read_text(source)
-        document = json_text.read(text)
+        document = json_text.parse_json(text)
     except (ParameterError, DataError):
         raise
     except ValueError:

@@ -170,9 +170,9 @@ def ask_question(
         else:
             plan = data.plan(question, **price)
             print_note(args, f"dpselect: {plan.asked.price_sentence}")
-            if data.paying is not None:
+            if data.budget is not None:
                 during = {"during": data.periods} if data.periods else {}
-                print_note(args, f"dpselect: it {data.paying.describe_cost(plan, **during)}")
+                print_note(args, f"dpselect: it {data.budget.describe_cost(plan, **during)}")
 
     accuracy_options = options.explicit_options(args, ("within", "threshold"))
     write_answer(args, ask, activity, is_set=is_set, before_asking=print_price if accuracy_options else None)

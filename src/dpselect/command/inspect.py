@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from dpselect.engines.inspection import IntendedUse, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
     source = asking.find_source(args)
     described_columns = explicit_options(
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     if described_columns or prepared_path(source) is not None:
         report = str(asking.open_local_dataset(args).inspect())
     else:
-        wanted_types = IntendedUse(types=types_of(shared.parse_types(args).get("types", {})))
+        wanted_types = IntendedUse(types=parse_types(shared.parse_types(args).get("types", {})))
         report = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted_types))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         report = report.replace(source, args.files[0])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import DataError, ParameterError, came
 from dpselect.questions.kinds import OneOf
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
@@ -134,7 +134,7 @@ def _parser_of(shape: str) -> Callable[[str], Any]:
 
 
 def _format_help(field: Field[Any]) -> str:
-    kind, help_text = field.metadata["kind"], plain(field.metadata["help"])
+    kind, help_text = field.metadata["kind"], strip_links(field.metadata["help"])
     default = "" if field.default in (None, MISSING, True, False) else f" (default {field.default})"
     return f"{help_text}: {', '.join(kind.words)}{default}" if isinstance(kind, OneOf) else f"{help_text}{default}"
 

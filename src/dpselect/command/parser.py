@@ -251,11 +251,13 @@ def suggest(word: str, known_names: Sequence[str]) -> str | None:
 
 def _translate_name(word: str, known_names: Sequence[str]) -> Sequence[str]:
     """Return the known names for a name that other tools use."""
-    from dpselect._ground.keywords import also_called, choices_meant
+    from dpselect._ground.keywords import choices_with_alias, parameters_with_alias
 
     if not word.startswith("--"):
-        return choices_meant(word, known_names)
-    options = {f"--{name.replace('_', '-')}" for name in also_called(word.removeprefix("--").replace("-", "_"))}
+        return choices_with_alias(word, known_names)
+    options = {
+        f"--{name.replace('_', '-')}" for name in parameters_with_alias(word.removeprefix("--").replace("-", "_"))
+    }
     return [name for name in known_names if name in options]
 
 

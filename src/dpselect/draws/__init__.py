@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpselect._ground.first_use import fetched
+from dpselect._ground.first_use import lazy_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,4 +41,4 @@ __all__ = [
     "secure",
 ]
 
-__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

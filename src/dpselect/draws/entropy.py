@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.processes import here
+from dpselect._ground.processes import process_identity
 
 _BLOCK = 512
 
@@ -31,12 +31,12 @@ class SystemBits:
 
     def __init__(self) -> None:
         self._block: list[int] = []
-        self._home = here()
+        self._home = process_identity()
 
     def word(self) -> int:
         """Return one word; a word that was handed out is forgotten."""
-        if not self._block or self._home != here():
-            self._home = here()
+        if not self._block or self._home != process_identity():
+            self._home = process_identity()
             self._block = list(unpack(f"<{_BLOCK}Q", os.urandom(8 * _BLOCK)))
         return self._block.pop()
 

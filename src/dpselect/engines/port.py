@@ -12,7 +12,7 @@ from dpselect._ground.parameters import Progress
 from dpselect._ground.row_bound import RowBound
 
 if TYPE_CHECKING:
-    from dpselect._ground.domain import Column, Domain, Known, Listed
+    from dpselect._ground.domain import Column, Domain, Listed, NamedDomain
     from dpselect.aggregates.count_groups import CountGroups
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
     from dpselect.aggregates.measures import Measure, Measured
@@ -214,7 +214,7 @@ class Engine(Protocol):
 
     def counts_by(
         self,
-        domain: Known,
+        domain: NamedDomain,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
         *,
@@ -227,7 +227,7 @@ class Engine(Protocol):
         """
         ...
 
-    def item_names(self, domain: Known) -> Sequence[object]:
+    def item_names(self, domain: NamedDomain) -> Sequence[object]:
         """The items of a domain in an order of their own, by the labels that those of rows have. They are public."""
         ...
 
@@ -255,7 +255,7 @@ class Engine(Protocol):
         """
         ...
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
+    def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order.
 
         That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All

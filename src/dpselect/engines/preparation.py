@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any
 
-from dpselect._ground.keys import key_of, names
-from dpselect._ground.parameters import Progress, called, flag
+from dpselect._ground.keys import key_columns, parse_key
+from dpselect._ground.parameters import Progress, check_callable, flag
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.database import counted_column
@@ -82,7 +82,7 @@ def prepare(
     The rules are without types, which are those of the source.
     """
     flag("add", add)
-    called("progress", progress)
+    check_callable("progress", progress)
     path, address = path_of(to), Address.parse(source, table, csv=csv)
     if add and prepared_path(path) is None:
         raise ParameterError("to", "be a file of prepared data, to add to it", came(path), "leave out add= to make it")
@@ -168,7 +168,7 @@ def path_of(to: object) -> str:
 
 def rules_of(user: object, item: object, keep: object, weight: object, **more: Any) -> Rules:
     """Rules of what a caller says of columns: each has one part to play, but for a time that is kept whole."""
-    given: dict[str, Any] = {"user": names(key_of("user", user)), "item": names(key_of("item", item))}
+    given: dict[str, Any] = {"user": key_columns(parse_key("user", user)), "item": key_columns(parse_key("item", item))}
     given |= {"keep": _columns("keep", keep), "weight": _columns("weight", weight)}
     seen: dict[str, str] = {}
     for parameter, columns in given.items():
@@ -190,7 +190,7 @@ def _columns(parameter: str, given: object) -> tuple[str, ...]:
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, (list, tuple)):
         raise ParameterError(parameter, "be the name of a column, or a list of several", came(given))
-    return tuple(name for one in listed for name in names(key_of(parameter, [one])))
+    return tuple(name for one in listed for name in key_columns(parse_key(parameter, [one])))
 
 
 def _columns_of(rules: Rules) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
@@ -71,7 +71,7 @@ def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str
     for written, quoted in quoted_names.items():
         columns = matches[written]
         if not columns:
-            help_ = near(written, tuple(known)) if hint is None else hint(written)
+            help_ = suggest(written, tuple(known)) if hint is None else hint(written)
             help_ = quotes_hint(written, help_) if quoted else text_hint(written, help_)
             raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
         if len(columns) > 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import names_checked, shown
+from dpselect._ground.parameters import check_keywords, float_rounded_up
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.panels import Mark
@@ -59,7 +59,7 @@ class ForecastRow:
         return {name: formatting.plain(value) for name, value in vars(self).items()}
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Forecast(Tabular):
     """The expected answers of every mechanism at every epsilon. No data was read, and no budget was spent.
@@ -100,7 +100,7 @@ class Forecast(Tabular):
         columns: dict[str, list[object]] = {
             name: [getattr(row, name) for row in self.rows] for name in ForecastRow.__dataclass_fields__
         }
-        return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
+        return {**columns, "epsilon": [float_rounded_up(row.epsilon) for row in self.rows]}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
         """Return three charts with a line for each method against epsilon; `save` writes them as SVG.
@@ -138,7 +138,7 @@ class Forecast(Tabular):
             (),
             self.sentences,
             how_title="",
-            said=FREE_SENTENCE,
+            headline=FREE_SENTENCE,
         )
 
     def _table_columns(self) -> dict[str, list[object]]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Domain, most_items
-from dpselect._ground.methods import named, names
+from dpselect._ground.domain import Domain, max_domain_size
+from dpselect._ground.methods import method_row, names
 from dpselect._ground.parameters import Number, Progress
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
@@ -50,13 +50,15 @@ def forecast(
     progress: Progress | None = None,
 ) -> Forecast:
     """Make the forecast of `Question.forecast`."""
-    parameters.called("progress", progress)
+    parameters.check_callable("progress", progress)
     checked_question = _check_question(question)
     accuracy = _parse_accuracy(checked_question.verb, epsilon, within=within, threshold=threshold)
     epsilons: Epsilons = _parse_epsilons(_EPSILONS if epsilon is None else epsilon) if accuracy is None else [None]
     delta_value = parameters.delta_or_default(delta, needed=getattr(checked_question, "domain", None) is None)
     max_items = (
-        None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
+        None
+        if max_items_per_user is None
+        else parameters.whole_number("max_items_per_user", max_items_per_user, minimum=1)
     )
     trial = Trial(checked_question, methods, epsilons, secure(), progress or (lambda _: None))
     if checked_question.verb == "union":
@@ -71,7 +73,7 @@ def forecast(
         k_bar = None if checked_question.method is None else checked_question.method.k_bar
         shared_parameters = {"delta": delta_value, "max_items_per_user": max_items, "k_bar": k_bar}
         top_parameters = {
-            "k": parameters.listed("k", checked_question.k),
+            "k": parameters.listed_size("k", checked_question.k),
             "counts": checked_question.counts,
             **shared_parameters,
         }
@@ -112,7 +114,9 @@ class Trial:
         if self.methods is not None:
             return _parse_methods(self.methods, applicable, hint)
         name, verb = self.question.method.name, self.question.verb
-        matching = [method for method in applicable if name in (method, None if named(verb, method).ordered else SET)]
+        matching = [
+            method for method in applicable if name in (method, None if method_row(verb, method).ordered else SET)
+        ]
         if not matching:
             raise ParameterError("method", f"be among {', '.join(applicable)} here", came(name), hint)
         return matching
@@ -244,13 +248,13 @@ def _parse_accuracy(verb: str, epsilon: object, **accuracies: object) -> int | N
         return None
     if epsilon is not None:
         raise ParameterError(name, "be left out if epsilon is given", came(accuracies[name]))
-    return parameters.whole(name, accuracies[name], least=1)
+    return parameters.whole_number(name, accuracies[name], minimum=1)
 
 
-@parameters.unquoted("epsilon", "be a positive number or several")
+@parameters.hide_elements("epsilon", "be a positive number or several")
 def _parse_epsilons(epsilon: Any) -> list[Fraction]:
     """Return one or several epsilons, ascending and without duplicates."""
-    values = parameters.several("epsilon", epsilon, "be a positive number or several")
+    values = parameters.as_list("epsilon", epsilon, "be a positive number or several")
     if not values:
         raise ParameterError("epsilon", "be a positive number or several", "none")
     parsed = sorted({parameters.positive("epsilon", value) for value in values})
@@ -260,9 +264,9 @@ def _parse_epsilons(epsilon: Any) -> list[Fraction]:
     return parsed
 
 
-@parameters.unquoted("methods", "be names of methods")
+@parameters.hide_elements("methods", "be names of methods")
 def _parse_methods(methods: Any, applicable: Sequence[str], hint: str | None) -> list[str]:
-    names: list[Any] = parameters.several("methods", methods, "be names of methods")
+    names: list[Any] = parameters.as_list("methods", methods, "be names of methods")
     if not names:
         raise ParameterError("methods", "name at least one method", came(methods))
     for name in names:
@@ -290,7 +294,7 @@ def _imagine_crowd(like: object, domain: Domain | None, max_items: int | None) -
 
 def _domain_size(domain: Domain) -> int:
     """Return the number of items of a domain."""
-    size = most_items(domain)
+    size = max_domain_size(domain)
     if size is None or size > MAX_ITEMS:
         must = f"be a list, a range or a number, of {MAX_ITEMS:,} items at most"
         raise ParameterError("domain", must, "a Column" if size is None else f"{size:,}")
@@ -336,13 +340,14 @@ def _parse_released(like: object) -> Floats:
     return _parse_counts([item.count for item in like])
 
 
-@parameters.unquoted("like", _MUST_BE_LIKE)
+@parameters.hide_elements("like", _MUST_BE_LIKE)
 def _parse_counts(like: Any) -> Floats:
     """Return counts, the largest first; negative ones, which noise may make, become 0."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
         raise ParameterError("like", _MUST_BE_LIKE, came(like))
     counts = [
-        parameters.whole("like", count, least=-(2**53)) for count in parameters.several("like", like, _MUST_BE_LIKE)
+        parameters.whole_number("like", count, minimum=-(2**53))
+        for count in parameters.as_list("like", like, _MUST_BE_LIKE)
     ]
     if not any(count > 0 for count in counts):
         raise ParameterError("like", _MUST_BE_LIKE, "none above 0")

@@ -26,7 +26,7 @@ class Point:
 def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
     """Draw three charts with a line for each method, and put the ends of the lines into words."""
     epsilons = {float(point.epsilon): price(point.epsilon) for points in lines.values() for point in points}
-    axis_range = Axis.of("epsilon", epsilons, log=True)
+    axis_range = Axis.from_values("epsilon", epsilons, log=True)
     x_axis = Axis("epsilon", axis_range.low, axis_range.high, list(epsilons.items()), log=True)
 
     def chart(name: str, value: Callable[[Point], float | None], *fixed_values: float, log: bool = False) -> Chart:
@@ -37,7 +37,7 @@ def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
         return Chart(
             chart_lines,
             x_axis,
-            Axis.of(name, [*fixed_values, *(y for line in chart_lines for _, y in line.points)], log=log),
+            Axis.from_values(name, [*fixed_values, *(y for line in chart_lines for _, y in line.points)], log=log),
         )
 
     panels = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect._ground.domain import most_items
+from dpselect._ground.domain import max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import Population
@@ -22,7 +22,7 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
         return None
     question: Question
     if isinstance(plan, TopKPlan):
-        items = None if plan.domain is None else most_items(plan.domain)  # their names are not kept
+        items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
         method = Method(plan.method, k_bar=plan.how.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
     elif isinstance(plan, UnionTerms) and plan.most is not None:

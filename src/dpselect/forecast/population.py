@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMNS, NUMBER, whole
+from dpselect.questions.kinds import COLUMNS, NUMBER, whole_number_kind
 from dpselect.questions.value import Value, frozen, param
 
 USERS, ITEMS, _ITEMS_PER_USER = 10_000, 2_000, 10
@@ -27,12 +27,13 @@ def _parse_skew(name: str, value: Any) -> Fraction:
     return skew
 
 
-@parameters.unquoted("groups", _MUST_BE_GROUP_SIZES)
+@parameters.hide_elements("groups", _MUST_BE_GROUP_SIZES)
 def _parse_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
         raise ParameterError("groups", _MUST_BE_GROUP_SIZES, came(value))
     sizes = [
-        parameters.whole("groups", size, least=1) for size in parameters.several("groups", value, _MUST_BE_GROUP_SIZES)
+        parameters.whole_number("groups", size, minimum=1)
+        for size in parameters.as_list("groups", value, _MUST_BE_GROUP_SIZES)
     ]
     if not 1 <= len(sizes) <= _MAX_GROUPS:
         raise ParameterError("groups", f"{_MUST_BE_GROUP_SIZES}, and at most {_MAX_GROUPS:,}", f"{len(sizes):,}")
@@ -55,11 +56,11 @@ class Population(Value):
         Population(5000, items=300, skew=1.5)
     """
 
-    said_as: ClassVar[str] = "a population"
+    error_noun: ClassVar[str] = "a population"
 
-    users: int = param(whole(1, _MAX_USERS), default=USERS, help="how many there are")
+    users: int = param(whole_number_kind(1, _MAX_USERS), default=USERS, help="how many there are")
     _: KW_ONLY
-    items: int = param(whole(1, MAX_ITEMS), default=ITEMS, help="how many items there are")
+    items: int = param(whole_number_kind(1, MAX_ITEMS), default=ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
         NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )

@@ -53,13 +53,13 @@ class UnionForecast:
     def bound_arguments(self, method: str) -> dict[str, Any]:
         """Return the bound on the items of a user as keyword arguments, for a method that takes one."""
         max_items = self.max_items_per_user
-        has_no_bound = max_items is None or methods.named("union", method).bound is NeedsBound.NONE
+        has_no_bound = max_items is None or methods.method_row("union", method).bound is NeedsBound.NONE
         return {} if has_no_bound else {"max_items_per_user": max_items}
 
     def make(self, method: str, epsilon: Fraction) -> Any:
         """Return the mechanism."""
         if not self.counts:
-            return methods.named("union", method).make(
+            return methods.method_row("union", method).make(
                 epsilon=epsilon, delta=self.delta, **self.bound_arguments(method)
             )
         return self.make_bounded_union(method, epsilon).mechanisms[0]
@@ -80,7 +80,7 @@ class UnionForecast:
 
     def _plan(self, method: str, payment: Payment) -> UnionPlan:
         facts = {"max_items_per_user": self.max_items_per_user} if self.counts else self.bound_arguments(method)
-        facts = {} if methods.named("union", method).bound is NeedsBound.NONE else facts
+        facts = {} if methods.method_row("union", method).bound is NeedsBound.NONE else facts
         return UnionPlan(question=Union(method=method, counts=self.counts), payment=payment, facts=Facts(**facts))
 
 
@@ -102,7 +102,7 @@ def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
 
 def _needs_bound(method: str) -> bool:
     """Return whether max_items_per_user is required."""
-    return methods.named("union", method).bound is NeedsBound.REQUIRED
+    return methods.method_row("union", method).bound is NeedsBound.REQUIRED
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Span
-from dpselect._ground.keys import columns_of, said
-from dpselect._ground.parameters import near, near_parameter
+from dpselect._ground.keys import composite_columns, format_key
+from dpselect._ground.parameters import suggest, suggest_parameter
 from dpselect.engines import row_filter
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
@@ -22,7 +22,7 @@ from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
 from dpselect.questions import schemas
-from dpselect.questions.kinds import items_read
+from dpselect.questions.kinds import domain_from_json
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
@@ -69,9 +69,9 @@ class AskedQuestion:
             return None
         if self.plan.others:
             return _compared(self.during, list(self.plan.others), self.settings)
-        from dpselect._ground.periods import periods_of
+        from dpselect._ground.periods import parse_periods
 
-        return periods_of(self.settings.time, self.settings.period, self.during, self.settings.timezone)
+        return parse_periods(self.settings.time, self.settings.period, self.during, self.settings.timezone)
 
     @cached_property
     def key(self) -> str:
@@ -133,7 +133,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
-        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near_parameter(unknown, known))
+        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known))
     for name, field in kind(verb).fields().items():
         if name in given:
             given[name] = schemas.as_integer(
@@ -150,8 +150,8 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     _check_sizes(given, settings)
     during = _during(when, settings)
     if given.get("compared_with") is not None:
-        given["compared_with"] = [*_compared(during, given["compared_with"], settings).base.names]
-    plan = _priced(given, share, partial(paying, settings)).of(_Rows(settings.split, columns_of(item)), BOUND)
+        given["compared_with"] = [*_compared(during, given["compared_with"], settings).baseline.names]
+    plan = _priced(given, share, partial(paying, settings)).of(_Rows(settings.split, composite_columns(item)), BOUND)
     _check(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
 
@@ -163,7 +163,7 @@ def open_data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
     if not isinstance(name, str) or name not in data:
         hint = "no data are open to you" if not data else None
         if isinstance(name, str) and data:
-            hint = near(name, list(data))
+            hint = suggest(name, list(data))
         raise ParameterError("data", "be the name of data that are open to you", came(name), hint)
     return data[name]
 
@@ -184,8 +184,8 @@ def _item(verb: str, given: object, settings: DataSettings) -> Key:
     wanted = tuple(given) if isinstance(given, (list, tuple)) else given
     wanted = wanted[0] if isinstance(wanted, tuple) and len(wanted) == 1 else wanted
     if wanted not in allowed:
-        known = [one if isinstance(one, str) else said(one) for one in allowed]
-        hint = near(wanted, known) if isinstance(wanted, str) and known else f"known: {', '.join(known)}"
+        known = [one if isinstance(one, str) else format_key(one) for one in allowed]
+        hint = suggest(wanted, known) if isinstance(wanted, str) and known else f"known: {', '.join(known)}"
         raise ParameterError("item", f"be one of the columns of {what} that the owner opened", came(given), hint)
     return wanted
 
@@ -196,25 +196,25 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
         if given is not None:
             raise ParameterError("during", "be left out, because the data have no periods", came(given))
         return None
-    from dpselect._ground.periods import MOST, periods_of
+    from dpselect._ground.periods import MAX_PERIODS, parse_periods
 
-    if isinstance(given, list) and len(given) > MOST:
-        raise ParameterError("during", f"name at most {MOST} periods", "more", "ask by longer periods")
+    if isinstance(given, list) and len(given) > MAX_PERIODS:
+        raise ParameterError("during", f"name at most {MAX_PERIODS} periods", "more", "ask by longer periods")
     if given is None:
         raise ParameterError("during", f"name a {settings.period}, as the promise is for each by itself", "nothing")
-    return periods_of(settings.time, settings.period, given, settings.timezone).names
+    return parse_periods(settings.time, settings.period, given, settings.timezone).names
 
 
 def _compared(during: tuple[str, ...] | None, given: object, settings: DataSettings) -> Periods:
     """The periods that are meant, and those with which they are compared."""
     if during is None:
         raise ParameterError("compared_with", "be left out, because the data have no periods", came(given))
-    from dpselect._ground.periods import MOST, periods_of
+    from dpselect._ground.periods import MAX_PERIODS, parse_periods
 
     names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list) or len(names) > MOST:
-        raise ParameterError("compared_with", f"be a list of at most {MOST} names of periods", came(given))
-    return periods_of(settings.time, settings.period, during, settings.timezone).compared_with(names)
+    if not isinstance(names, list) or len(names) > MAX_PERIODS:
+        raise ParameterError("compared_with", f"be a list of at most {MAX_PERIODS} names of periods", came(given))
+    return parse_periods(settings.time, settings.period, during, settings.timezone).compared_with(names)
 
 
 def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -> None:
@@ -224,7 +224,7 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
         if known is not None:
             from dpselect.release import typed
 
-            given["domain"] = [typed.label(one) for one in known]
+            given["domain"] = [typed.label_to_json(one) for one in known]
     if verb == "quantile":
         bounds = settings.values[str(item)]
         if given.get("bounds") is None:
@@ -246,7 +246,7 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     domain = given.get("domain")
     size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
-        span = items_read("domain", dict(domain))
+        span = domain_from_json("domain", dict(domain))
         size = span.stop - span.start if isinstance(span, Span) else 0
     for name, found, most, where in (
         ("k", given.get("k"), settings.max_k, " for these data"),
@@ -290,5 +290,5 @@ def _check(plan: Plan, settings: DataSettings) -> None:
 
 def _opened(parameter: str, name: str, allowed: Sequence[str]) -> None:
     if name not in allowed:
-        hint = near(name, list(allowed)) if allowed else "these data have none"
+        hint = suggest(name, list(allowed)) if allowed else "these data have none"
         raise ParameterError(parameter, "name columns that the owner opened for it", came(name), hint)

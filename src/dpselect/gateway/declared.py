@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpselect._ground.budget_parts import percent
-from dpselect._ground.keys import text_of
+from dpselect._ground.keys import key_to_text
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.settings.reading import Mistake
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
@@ -56,7 +56,7 @@ def _of_data(data: DataSettings, account: DataAccount) -> Iterator[Difference]:
         yield Difference(data, "promise", str(declared), str(Charge(kept.epsilon, kept.delta)))
     if data.keep != account.keep:
         yield Difference(data, "keep", percent(data.keep), percent(account.keep))
-    user = None if data.user is None else text_of(data.user)
+    user = None if data.user is None else key_to_text(data.user)
     unit = data.whom if data.unit is not None or user is not None else account.unit
     for name, wanted, found in (
         ("unit", unit, account.unit),

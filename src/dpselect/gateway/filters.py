@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import grammar
 from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, columns_in, name_nodes, quotes_hint
@@ -39,7 +39,7 @@ def resolve(text: str, lists: Lists) -> str:
     spellings = {}
     for name, columns in match_columns(quoted_names, list(lists)).items():
         if not columns:
-            hint = near(name, list(lists)) if lists else "these data take no filter"
+            hint = suggest(name, list(lists)) if lists else "these data take no filter"
             hint = quotes_hint(name, hint) if quoted_names[name] else hint
             raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:LONGEST]), hint)
         if len(columns) > 1:

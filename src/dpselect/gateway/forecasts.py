@@ -10,7 +10,7 @@ from typing import Any
 
 from dpselect import Forecast, Plan, Population
 from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
-from dpselect._ground.parameters import shown
+from dpselect._ground.parameters import float_rounded_up
 from dpselect.errors import ParameterError
 from dpselect.forecast.plan_forecast import forecast_plan
 from dpselect.gateway.asked import AskedQuestion
@@ -39,8 +39,8 @@ def price(
     more = min(one.left_for(plan.price_at(one.order)) for one in standings)
     sentence = "costs nothing: its answer is stored" if free else describe_cost(left, after, fits=fits)
     return {
-        "epsilon": shown(plan.ceiling.epsilon),
-        "delta": shown(plan.ceiling.delta),
+        "epsilon": float_rounded_up(plan.ceiling.epsilon),
+        "delta": float_rounded_up(plan.ceiling.delta),
         "share": cost_between(left, after),
         "left": rounded_part(left),
         "left_after": rounded_part(left if free else after),
@@ -76,7 +76,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
         row = by_epsilon.get(one.ceiling.epsilon)
         rows.append(
             {
-                "epsilon": shown(one.ceiling.epsilon),
+                "epsilon": float_rounded_up(one.ceiling.epsilon),
                 "share": cost_between(left, min(_left_after(one, standing) for standing in standings)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),

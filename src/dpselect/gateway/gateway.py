@@ -33,7 +33,7 @@ from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role,
 from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import PUT_BACK, Jobs, only_one
 from dpselect.ledger import Account, Entry
-from dpselect.release.archive import restored
+from dpselect.release.archive import restore_release
 from dpselect.release.formatting import Json
 
 SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
@@ -381,7 +381,7 @@ class Gateway:
             release = None if settle is None else settle.release
             if paid is None or release is None:
                 raise self._not_found(person, number)
-            found = Answer(number, restored(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
+            found = Answer(number, restore_release(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(release))
         if found.data not in self.open_to(person):
             raise Refused("not-found", "There is no answer with that id.")

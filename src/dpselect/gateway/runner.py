@@ -313,7 +313,7 @@ class Runner:
 
     def _spent(self, entry: Entry) -> dict[str, Json]:
         share, left = self._books.cost_of(entry) or (0.0, None)
-        taken, _, rest = format_cost(share, after=left or 0.0)
+        taken, _, rest = format_cost(share, left_after=left or 0.0)
         more = "" if left is None else f"; {rest} left"
         return cost(share, f"{taken} of the budget of {entry.account.analyst}{more}", left=left)
 

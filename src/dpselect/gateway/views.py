@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpselect._ground.budget_parts import rounded_part
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState, moment
@@ -84,7 +84,7 @@ def periods(settings: DataSettings, now: datetime) -> list[str]:
         return []
     today = now.date()
     name = today.strftime(FORMS.get(settings.period, f"%Y-Q{(today.month + 2) // 3}"))
-    found = periods_of(settings.time, settings.period, f"{settings.since}..{name}", settings.timezone).names
+    found = parse_periods(settings.time, settings.period, f"{settings.since}..{name}", settings.timezone).names
     return [*reversed(found)][:MOST_PERIODS]
 
 

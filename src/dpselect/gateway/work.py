@@ -12,7 +12,7 @@ from math import ceil
 
 from dpselect import Plan
 from dpselect._ground.domain import Listed, Span
-from dpselect._ground.keys import names
+from dpselect._ground.keys import key_columns
 from dpselect.engines import row_filter
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.filters.cost import BYTES, RowCost
@@ -96,7 +96,7 @@ def _passes(plan: Plan, item: Key) -> int:
     more = sum(map(bool, asked + options))
     sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
     counted = item if plan.items is None else plan.items
-    columns = max(len(names(counted)) - 1, 0)
+    columns = max(len(key_columns(counted)) - 1, 0)
     return 1 + more + columns + (3 if sets else 0)
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect._ground.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.keys import Key, composite_columns, format_key, key_from_text, key_to_text, parse_key, unit_of_key
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
@@ -69,7 +69,7 @@ def _is_invisible(character: str) -> bool:
     return character != " " and (unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _BLANK)
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True)
 class Account:
     """The budget of one analyst for one data set.
@@ -154,7 +154,7 @@ class OneUnit:
     def check_stated(self, unit: object) -> None:
         """Refuse a stated price of another unit."""
         with self._lock:
-            check_unit(unit, f"one {unit_of(self._columns or '')}")
+            check_unit(unit, f"one {unit_of_key(self._columns or '')}")
             self._is_known = True
 
     def check(self, user: str | None) -> None:
@@ -165,7 +165,7 @@ class OneUnit:
                 self._is_known, self._columns = True, columns
             if columns == self._columns:
                 return
-            first_unit = "one column" if self._columns is None else said(self._columns)
+            first_unit = "one column" if self._columns is None else format_key(self._columns)
         raise ParameterError(
             "user", f"be {first_unit}, as in the first question to this budget", format_user(user), _UNIT_HINT
         )
@@ -180,23 +180,23 @@ def check_unit(unit: object, budget_unit: str) -> None:
 
 def user_columns(user: str | None) -> tuple[str, ...] | None:
     """Return the columns that identify a user if there are several, else None."""
-    return None if user is None else columns_of(key_from(user))
+    return None if user is None else composite_columns(key_from_text(user))
 
 
 def format_user(user: str | None) -> str:
     """Format the columns that identify a user for a message."""
-    return "nothing" if user is None else said(key_from(user))
+    return "nothing" if user is None else format_key(key_from_text(user))
 
 
 def parse_user(user: object) -> str | None:
     """Return the text of the column or columns that identify a user."""
-    return None if user is None else text_of(key_of("user", user))
+    return None if user is None else key_to_text(parse_key("user", user))
 
 
 def default_unit(user: str | None, period: str | None) -> str:
     """Return the unit of a promise that names none."""
-    key: Key = "" if user is None else key_from(user)
-    unit = f"one {unit_of(key)}"
+    key: Key = "" if user is None else key_from_text(user)
+    unit = f"one {unit_of_key(key)}"
     if not _is_clean(unit):
         unit = f"one combination of {len(key)} columns"
     return unit if period is None else f"{unit} in one {period}"

@@ -13,11 +13,11 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
-from dpselect._ground.parameters import Number, names_checked, rounded_down, rounded_up
-from dpselect._ground.periods import Periods, periods_of
+from dpselect._ground.parameters import Number, check_keywords, rounded_down, rounded_up
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect._ground.privacy import ApproxDP, Neighbors
-from dpselect._ground.privacy import neighbors as relation
-from dpselect._ground.processes import here, refuse_copy
+from dpselect._ground.privacy import parse_neighbors as relation
+from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
@@ -30,7 +30,7 @@ from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid
 from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
 from dpselect.ledger.stated import Spending, Stated
-from dpselect.release.archive import archived, restored
+from dpselect.release.archive import archive_release, restore_release
 from dpselect.release.release import Receipt, Release
 
 _DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
@@ -41,7 +41,7 @@ During = str | Sequence[str] | None
 _FREE = ApproxDP(Fraction(0), Fraction(0))
 
 
-@names_checked
+@check_keywords
 class Budget:
     """A privacy budget: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
@@ -85,7 +85,7 @@ class Budget:
         self._unit = OneUnit()
         self._answers: dict[str, str] = {}  # archived, since a caller may alter a release
         self._lock = threading.Lock()
-        self._home = here()
+        self._home = process_identity()
         self._payer = object()  # identifies the releases that it paid for
 
     @staticmethod
@@ -243,7 +243,7 @@ class Budget:
 
     def _check_process(self) -> None:
         """Refuse another process, before the lock, which a fork may have copied locked."""
-        if self._home != here():
+        if self._home != process_identity():
             raise BudgetError("the budget belongs to another process", "make one in this process")
 
     def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
@@ -252,12 +252,12 @@ class Budget:
             return None
         with self._lock:
             stored = self._answers.get(question.text)
-        return None if stored is None else restored(stored)
+        return None if stored is None else restore_release(stored)
 
     def _store(self, question: Fingerprint, release: Release) -> None:
         """Store the answer as text, which a caller cannot alter."""
         if question.repeatable:
-            archived_release = archived(release)
+            archived_release = archive_release(release)
             with self._lock:
                 self._answers[question.text] = archived_release
 
@@ -419,7 +419,9 @@ class LedgerBudget(Budget):
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=account_receipt(plan, ZERO, standings, is_repeat=True))
+                    return replace(
+                        restore_release(stored), charged=account_receipt(plan, ZERO, standings, is_repeat=True)
+                    )
             order, during = next(iter(standings)).order, question.periods
             reservation = None
             ceiling = plan.price_at(order)
@@ -442,7 +444,7 @@ class LedgerBudget(Budget):
                 raise
             release = ask()
             cost = plan.cost_at(release, order)
-            standings_after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
+            standings_after: Collection[Standing] = [ledger.settle(reservation, cost, archive_release(release))]
             if len(reservation.parts) > 1:
                 with suppress(LedgerError):  # the answer is paid and stored: it gets a less exact receipt
                     standings_after = ledger.standings(self.account, during).values()
@@ -485,7 +487,7 @@ def _parse_during(data: DataAccount, during: During) -> Periods | None:
     """Return the periods that are named, in the time zone and kind of the account."""
     if during is not None and data.period is None:
         raise ParameterError("during", _NO_PERIODS, came(during))
-    return None if during is None else periods_of(data.time, data.period, during, data.timezone)
+    return None if during is None else parse_periods(data.time, data.period, during, data.timezone)
 
 
 def parse_budget(budget: object) -> Budget | None:

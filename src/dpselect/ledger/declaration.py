@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect._ground.parameters import Number, one_of, part
-from dpselect._ground.periods import SORTS, UTC, zone_of
+from dpselect._ground.periods import PERIOD_KINDS, UTC, parse_timezone
 from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name, default_unit, parse_user
@@ -34,9 +34,9 @@ class Declaration:
     ) -> Declaration:
         """Check the parameters by themselves and together."""
         if period is not None:
-            period = one_of("period", period, SORTS)
+            period = one_of("period", period, PERIOD_KINDS)
         if timezone is not None:
-            timezone = zone_of(timezone)
+            timezone = parse_timezone(timezone)
         share = None if keep is None else part("keep", keep, _MUST_BE_SHARE)
         if share is not None and not 0 <= share < 1:
             raise ParameterError("keep", _MUST_BE_SHARE, came(keep))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn, SupportsIndex
 
-from dpselect._ground.processes import here, refuse_copy
+from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
 
@@ -84,7 +84,7 @@ class Reservation:
     account: Account
     parts: Mapping[str, Charge]
     digest: str
-    home: tuple[int, int] = field(default_factory=here, init=False, repr=False, compare=False)
+    home: tuple[int, int] = field(default_factory=process_identity, init=False, repr=False, compare=False)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
@@ -110,7 +110,7 @@ class Journal:
             names = [account.dataset for account in self.all_data()]
             raise LedgerError(
                 f"there is no promise for the data {dataset!r}",
-                near(dataset, names) if names else "the owner makes an account for them with `dpselect ledger data`",
+                suggest(dataset, names) if names else "the owner makes an account for them with `dpselect ledger data`",
             )
         return data
 
@@ -156,7 +156,7 @@ class Journal:
     def _suggest_analyst(self, account: Account) -> str | None:
         """Return a hint at the analysts that may be meant."""
         names = sorted(owner.analyst for owner, _ in self.quotas() if owner.dataset == account.dataset)
-        return near(account.analyst, names) if names else "no analyst has: grant one with `dpselect ledger grant`"
+        return suggest(account.analyst, names) if names else "no analyst has: grant one with `dpselect ledger grant`"
 
     def quotas(self) -> list[tuple[Account, Charge]]:
         """Return each analyst with what was granted, by data set and analyst."""

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from dpselect._ground.first_use import door
-from dpselect._ground.parameters import Number, flag, names_checked
+from dpselect._ground.parameters import Number, check_keywords, flag
 from dpselect._ground.periods import Periods
-from dpselect._ground.processes import here, refuse_copy
+from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
@@ -46,7 +46,7 @@ _VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
 _RIGHTS_HINT = "ask its owner for the right to write to it"
 
 
-@names_checked
+@check_keywords
 class Ledger:
     """Budgets, charges and releases, stored permanently in a SQLite file or in PostgreSQL (postgresql://...).
 
@@ -102,7 +102,7 @@ class Ledger:
         self._store: Store | None = store
         self._journal = Journal(store)
         self._lock = threading.RLock()
-        self._home = here()
+        self._home = process_identity()
         self._place = store.place
 
     # ---- promises and quotas ------------------------------------------------------------------------------
@@ -550,7 +550,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file or the connection; closing twice, or in a forked child, does nothing."""
-        if self._home != here():  # without the lock: a fork may have copied it locked
+        if self._home != process_identity():  # without the lock: a fork may have copied it locked
             return
         with self._lock:
             store, self._store = self._store, None
@@ -583,12 +583,12 @@ class Ledger:
 
     def _check_process(self) -> None:
         """Refuse another process, before any lock is taken: a fork may have copied it locked."""
-        if self._home != here():
+        if self._home != process_identity():
             raise LedgerError(f"the ledger at {self._place} was opened in another process", "open it again in this one")
 
     def _check_home(self, reservation: Reservation) -> None:
         """Refuse a reservation of another process, whichever opened the ledger."""
-        if reservation.home != here():
+        if reservation.home != process_identity():
             raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
 
     def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:

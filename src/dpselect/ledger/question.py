@@ -75,7 +75,7 @@ def _to_canonical(value: object) -> Json:
 
 def typed_name(item: object) -> str:
     """Return a text that differs for any two public items: the type and the value as JSON."""
-    return f"{type(item).__name__} {json.dumps(typed.label(item))}"
+    return f"{type(item).__name__} {json.dumps(typed.label_to_json(item))}"
 
 
 def _domain_to_json(domain: Domain) -> Json:

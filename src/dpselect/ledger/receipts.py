@@ -60,7 +60,7 @@ def budget_receipt(
     price = plan.price_at(promise.order)
     share_before, share_after = 1 - promise.part(totals.total - spent), 1 - promise.part(totals.total)
     cost, left = cost_between(share_before, share_after), rounded_part(share_after)
-    cost_text, _, left_text = format_cost(cost, after=left)
+    cost_text, _, left_text = format_cost(cost, left_after=left)
     questions_left = at_least(promise, price, settled=totals.settled, pending=totals.pending)
     remaining = f"{left_text} left; {_format_questions_left(questions_left)}"
     charge = _REPEATED if is_repeat else f"{cost_text} of the budget ({_format_epsilon(plan)})"
@@ -79,7 +79,7 @@ def account_receipt(
     """
     standing = min(standings, key=lambda standing: standing.left)
     cost, left = cost_and_rest((payer, spent) for payer in standings)
-    cost_text, _, left_text = format_cost(cost, after=left)
+    cost_text, _, left_text = format_cost(cost, left_after=left)
     price, account = plan.price_at(standing.order), standing.account
     questions_left = min(payer.left_for(price) for payer in standings)
     own_share, common_share = (
@@ -87,7 +87,7 @@ def account_receipt(
     )
     remaining = f"{left_text} left"
     if left < own_share:
-        own_text, common_text = (format_cost(cost, after=part)[2] for part in (own_share, common_share))
+        own_text, common_text = (format_cost(cost, left_after=part)[2] for part in (own_share, common_share))
         remaining = f"of the quota {own_text} is left, of what all share {common_text}"
     charge = _REPEATED if is_repeat else f"{cost_text} of the budget of {account.analyst} ({_format_epsilon(plan)})"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}

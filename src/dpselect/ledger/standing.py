@@ -213,7 +213,7 @@ def format_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
     left = max(Fraction(0), 1 - limits.part(used))
     own_share, added_share = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
     hold = own_share if own_share > left else added_share
-    formatted_hold, formatted_left, _ = format_cost(cost_between(left, left - hold), before=rounded_part(left))
+    formatted_hold, formatted_left, _ = format_cost(cost_between(left, left - hold), left_before=rounded_part(left))
     return formatted_hold, formatted_left
 
 
@@ -224,7 +224,7 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
         return (ALWAYS,)
     for name in ("period", "time", "timezone"):
         account_value = getattr(data, name)
-        question_value = None if during is None else during.said[name]
+        question_value = None if during is None else during.question_fields[name]
         if question_value != account_value:
             hint = f"give time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
             must = f"be {account_value} as in the account of {data.dataset!r}"
@@ -256,7 +256,7 @@ def check_one_period(during: Periods | None) -> None:
         hint = "or let an account by period pay: `dpselect ledger data --period`"
         if during.compared:
             must = "be left out if the promise is to whole users, who may be in several periods"
-            raise ParameterError("compared_with", must, came(during.base.text), hint)
+            raise ParameterError("compared_with", must, came(during.baseline.text), hint)
         raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
 
 

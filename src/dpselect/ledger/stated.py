@@ -11,7 +11,7 @@ from typing import NoReturn, Self, SupportsIndex
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ApproxDP, Neighbors
-from dpselect._ground.processes import here, refuse_copy
+from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.accounting.prices import Price, divergence
 from dpselect.errors import BudgetError
 from dpselect.ledger.account import clean_name
@@ -53,10 +53,10 @@ class Spending:
     def __init__(self, settle: Callable[[], object]) -> None:
         self._settle = settle
         self._once = threading.Lock()  # taken for good by the block: of two threads one runs it
-        self._home = here()
+        self._home = process_identity()
 
     def __enter__(self) -> None:
-        if self._home != here():  # before the block, since each child would release another answer
+        if self._home != process_identity():  # before the block, since each child would release another answer
             raise BudgetError("a stated price belongs to the process that reserved it", "call spend in this one")
         if not self._once.acquire(blocking=False):
             raise BudgetError("a stated price pays for one block, which has run already", "call spend again")

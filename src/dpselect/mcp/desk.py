@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpselect._ground.parameters import near_parameter
+from dpselect._ground.parameters import suggest_parameter
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError
 from dpselect.release.release import Release
@@ -81,4 +81,4 @@ def refuse_unknown(tool: str, arguments: Body, parameters: Body) -> None:
     for name in arguments:
         if name not in parameters:
             must = f"be left out: {tool} takes {', '.join(parameters) or 'nothing'}"
-            raise ParameterError(name, must, "a value", near_parameter(name, [*parameters]))
+            raise ParameterError(name, must, "a value", suggest_parameter(name, [*parameters]))

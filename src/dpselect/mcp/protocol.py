@@ -61,7 +61,7 @@ def parse_message(line: bytes) -> Any:
     try:
         if len(line) > _MAX_MESSAGE_BYTES:
             raise ValueError
-        return json_text.read(line)
+        return json_text.parse_json(line)
     except ValueError:
         raise MessageError(
             _PARSE_ERROR, f"a message is one line of JSON of at most {_MAX_MESSAGE_BYTES:,} bytes"

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpselect._ground import json_text
 from dpselect._ground.budget_parts import format_cost, format_left
-from dpselect._ground.parameters import one_of, whole
+from dpselect._ground.parameters import one_of, whole_number
 from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError, ParameterError, came
 from dpselect.mcp.desk import APPROVAL, Body, Desk, describe_error, refuse_unknown
@@ -21,13 +21,13 @@ from dpselect.queries.planted import CHANCE, fewest
 from dpselect.questions import schemas
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 from dpselect.release import formatting
 from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies
 from dpselect.release.formatting import Json
-from dpselect.release.groups import told_apart
-from dpselect.release.places import column
+from dpselect.release.groups import typed_group
+from dpselect.release.places import places_column
 from dpselect.release.release import Release
 from dpselect.remote.problems import error_of
 
@@ -238,7 +238,7 @@ class AgentTools:
     def _answer(self, id: str, start: int = 0) -> Json:
         if not isinstance(id, str):
             raise ParameterError("id", "be one that answers has", came(id))
-        start = whole("start", start, least=0)
+        start = whole_number("start", start, minimum=0)
         listed_answer = next((answer for answer in self._desk.answers() if answer["id"] == id), None)
         return {
             **self._summarize_answer(id, None if listed_answer is None else listed_answer["question"], start),
@@ -256,7 +256,7 @@ class AgentTools:
         share = 0.0 if priced["free"] else float(priced["share"])
         return {
             "cost": f"this {priced['sentence']}",
-            "left_after": format_cost(share, before=float(priced["left"]))[2],
+            "left_after": format_cost(share, left_before=float(priced["left"]))[2],
             "fits": priced["fits"],
             "epsilon": priced["epsilon"],
             "how_near": priced.get("accuracy") or _UNKNOWN_ACCURACY,
@@ -273,7 +273,7 @@ def _refuse_json_in_text(name: str, value: object, types: Sequence[str]) -> None
     for opening, kind, noun in (("[", "array", "a list"), ("{", "object", "an object")):
         if isinstance(value, str) and value.lstrip().startswith(opening) and kind in types:
             try:
-                json_text.read(value)
+                json_text.parse_json(value)
             except ValueError:
                 continue
             hint = f"send the {noun.split()[1]} itself, without quotes around it"
@@ -305,7 +305,7 @@ def summarize_release(release: Release, start: int = 0) -> dict[str, Json]:
     columns = release.to_columns()
     columns = {name: values for name, values in columns.items() if name != "rank"}
     places = release.places
-    columns |= {} if places is None else column(places)
+    columns |= {} if places is None else places_column(places)
     rows = [
         [_format_cell(value) for value in row]
         for row in zip(*(values[start:] for values in columns.values()), strict=True)
@@ -343,8 +343,8 @@ def _explain_missing_rows(release: Release) -> str | None:
     k = release.privacy.parameters.get("k")
     if release.groups is None or not isinstance(k, int):
         return fewer
-    rows = Counter(told_apart(item.group) for item in release.items)
-    row_counts = [(group.values, rows[told_apart(group.values)]) for group in release.groups.shown]
+    rows = Counter(typed_group(item.group) for item in release.items)
+    row_counts = [(group.values, rows[typed_group(group.values)]) for group in release.groups.shown]
     short_groups = [
         f"{', '.join(str(_format_cell(value)) for value in group)} ({row_count:,} of {k:,})"
         for group, row_count in row_counts
@@ -370,7 +370,7 @@ def _describe_planted(min_people: Any) -> Json:
         return "only items that the owner or the question lists can appear"
     return (
         f"fewer than {min_people:,} people together, with any number of items each, make any text of theirs appear "
-        f"with probability at most {formatting.few(100 * float(CHANCE), 4)} %"
+        f"with probability at most {formatting.round_digits(100 * float(CHANCE), 4)} %"
     )
 
 
@@ -437,6 +437,9 @@ def _field_schema(field: Field[Any]) -> Schema:
     """Return the JSON types that a parameter may have; the question itself checks the rest."""
     kind = field.metadata["kind"]
     types = schemas.types_of(getattr(schemas, kind.shape))
-    schema: Schema = {"type": types[0] if len(types) == 1 else types, "description": plain(field.metadata["help"])}
+    schema: Schema = {
+        "type": types[0] if len(types) == 1 else types,
+        "description": strip_links(field.metadata["help"]),
+    }
     schema |= {"enum": [*kind.words]} if isinstance(kind, OneOf) else {}
     return schema if field.default in (None, MISSING, False) else {**schema, "default": field.default}

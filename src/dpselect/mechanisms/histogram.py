@@ -71,7 +71,7 @@ class HistogramLaplace(HistogramNoise):
 
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
-        most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         steps = (Steps(PureDP(epsilon / most), most),)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
         set_fields(self, epsilon=epsilon, max_items_per_user=most, privacy=privacy)
@@ -119,7 +119,7 @@ class HistogramGaussian(HistogramNoise):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
-        most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         variance = min(most / (2 * one.rho) + one.wider for one in _calibrations(epsilon, delta, most))
         set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=most, variance=variance)
         set_fields(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
@@ -215,7 +215,7 @@ class HistogramSharedGaussian(HistogramShared):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
-        moved = parameters.whole("items", self.items, least=2) + 1  # with the shared noise
+        moved = parameters.whole_number("items", self.items, minimum=2) + 1  # with the shared noise
         noise = min(
             (
                 SharedGaussianNoise(

@@ -244,10 +244,10 @@ def _listed(values: Sequence[object]) -> str:
     return ", ".join(map(came, values[:10])) or "none"
 
 
-@parameters.unquoted("q", SHARE)
+@parameters.hide_elements("q", SHARE)
 def shares(q: object) -> tuple[Fraction, ...]:
     """Every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
-    given = parameters.several("q", q, SHARE)
+    given = parameters.as_list("q", q, SHARE)
     if len(given) > MOST:
         raise ParameterError("q", f"be {MOST:,} shares at most", f"{len(given):,} of them")
     found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in given]

@@ -54,7 +54,9 @@ class QuantileByGroup:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
+        groups = parameters.whole_number(
+            "max_groups_per_user", self.max_groups_per_user, minimum=1, maximum=MOST_GROUPS
+        )
         delta, related = parameters.probability("delta", self.delta, zero=True), Neighbors.ADD_REMOVE
         picks = picks_of(better_for(self.q, self.bounds, self.step), self.q)
         plan = certified_plan(picks, delta, groups)

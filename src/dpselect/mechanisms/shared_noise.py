@@ -137,8 +137,8 @@ class SharedGaussianNoise(SharedNoise):
     shared: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
-        items = parameters.whole("items", self.items, least=2)
-        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=2))
+        items = parameters.whole_number("items", self.items, minimum=2)
+        most = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=2))
         set_fields(self, items=items, max_items_per_user=most, rho=Fraction(self.rho))
         multiple, ratio = min(_ratios(items, most), key=lambda shape: _variance(items, most, *shape))
         shared = zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) / self.rho
@@ -196,8 +196,8 @@ class SharedLaplaceNoise(SharedNoise):
     shared: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
-        items = parameters.whole("items", self.items, least=2)
-        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
+        items = parameters.whole_number("items", self.items, minimum=2)
+        most = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1))
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         ratio = _root(_root(Fraction(items)))
         own = epsilon / max(items + ratio, _root(most * (items + ratio**2)) + Fraction(1, ROOT_DIGITS))

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, parse_neighbors, single_step
 from dpselect._ground.reals import enclose, lower
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
@@ -47,13 +47,13 @@ class GammaMechanism:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        k, epsilon = parameters.listed("k", self.k), parameters.epsilon("epsilon", self.epsilon)
-        set_fields(self, k=k, epsilon=epsilon, neighbors=neighbors(self.neighbors))
+        k, epsilon = parameters.listed_size("k", self.k), parameters.epsilon("epsilon", self.epsilon)
+        set_fields(self, k=k, epsilon=epsilon, neighbors=parse_neighbors(self.neighbors))
 
     @property
     def privacy(self) -> Privacy:
         """One pure step."""
-        return one_step(PureDP(Fraction(self.epsilon)), self.neighbors)
+        return single_step(PureDP(Fraction(self.epsilon)), self.neighbors)
 
     def width(self, beta: float, candidates: int) -> int:
         """The bound in users on all noises at once that holds except with probability beta."""

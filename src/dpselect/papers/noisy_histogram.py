@@ -43,7 +43,7 @@ class NoisyHistogram(Choice):
     def __post_init__(self) -> None:
         parse(self)
         if self.max_items_per_user is not None:
-            parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+            parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
         """The place of the largest noisy count; whether counts are monotonic makes no difference here."""

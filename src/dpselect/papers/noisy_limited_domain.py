@@ -106,14 +106,14 @@ class LimitedDomainLaplace:
 
 def _parse(mechanism: LimitedDomainLaplace) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
-    k = parameters.listed("k", mechanism.k)
+    k = parameters.listed_size("k", mechanism.k)
     set_fields(
         mechanism,
         k=k,
         k_bar=parse_k_bar(k, mechanism.k_bar),
         epsilon=parameters.epsilon("epsilon", mechanism.epsilon),
         delta=parameters.probability("delta", mechanism.delta),
-        max_items_per_user=parameters.whole("max_items_per_user", mechanism.max_items_per_user, least=1),
+        max_items_per_user=parameters.whole_number("max_items_per_user", mechanism.max_items_per_user, minimum=1),
     )
 
 

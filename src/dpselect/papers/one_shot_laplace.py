@@ -10,7 +10,7 @@ from flint import ctx
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, parse_neighbors, single_step
 from dpselect._ground.reals import enclose, upper
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
@@ -55,10 +55,10 @@ class OneShotLaplace:
     def __post_init__(self) -> None:
         set_fields(
             self,
-            k=parameters.listed("k", self.k),
+            k=parameters.listed_size("k", self.k),
             epsilon=parameters.epsilon("epsilon", self.epsilon),
             monotonic=parameters.flag("monotonic", self.monotonic),
-            neighbors=neighbors(self.neighbors),
+            neighbors=parse_neighbors(self.neighbors),
         )
         if self.monotonic and self.neighbors is Neighbors.REPLACE_ONE:
             hint = "replacing a user can raise one count and lower another"
@@ -67,7 +67,7 @@ class OneShotLaplace:
     @property
     def privacy(self) -> Privacy:
         """One pure step."""
-        return one_step(PureDP(Fraction(self.epsilon)), self.neighbors)
+        return single_step(PureDP(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def scale(self) -> Fraction:
@@ -116,7 +116,7 @@ class ApproxOneShotLaplace:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        k, related = parameters.listed("k", self.k), neighbors(self.neighbors)
+        k, related = parameters.listed_size("k", self.k), parse_neighbors(self.neighbors)
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
         hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"

@@ -99,7 +99,7 @@ class PolicyGaussian(SetUnion):
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        users = parameters.whole("most_users", self.most_users, least=1)
+        users = parameters.whole_number("most_users", self.most_users, minimum=1)
         shift = smallest_deviation(epsilon, delta / 2)
         _, highest = self._law(shift, delta / 2, Fraction(0))
         rounding = rounding_of_one(self.max_items_per_user, 2 * highest)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from dpselect._ground import methods
-from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
-from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, NamedDomain, Size, max_domain_size, refuse_large_domain
+from dpselect._ground.keys import typed_label
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.groups import GroupedCounts
@@ -28,7 +28,7 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.values import OfValues, paid
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
@@ -80,12 +80,12 @@ class ChoosePlan(OfValues):
             which = Neighbors(self.question.neighbors)
         else:
             self.known_domain()
-        make = methods.named("choose", self.method).make
+        make = methods.method_row("choose", self.method).make
         epsilon = self.given_epsilon
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
         set_fields(self, mechanism=mechanism)
 
-    def _by_group(self, groups: AskedGroups) -> Any:
+    def _by_group(self, groups: ResolvedGroups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.groups import in_groups
@@ -94,7 +94,7 @@ class ChoosePlan(OfValues):
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
-        refuse_many(most_items(domain) or 0, MOST_COUNTED)
+        refuse_large_domain(max_domain_size(domain) or 0, MAX_COUNTED_ITEMS)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
         set_fields(self, table=table)
         return mechanism.each
@@ -117,7 +117,7 @@ class ChoosePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many candidates are."""
-        return self._near(None if self.domain is None else most_items(self.domain))
+        return self._near(None if self.domain is None else max_domain_size(self.domain))
 
     @property
     def needs_candidates(self) -> bool:
@@ -132,20 +132,20 @@ class ChoosePlan(OfValues):
         if isinstance(self.question, Choose):
             of = {"domain": self.domain}
             if isinstance(self.question.by, By):
-                of |= {"delta": self.delta, **AskedGroups.of(self.question.by).said}
+                of |= {"delta": self.delta, **ResolvedGroups.from_by(self.question.by).key_fields}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known_domain()
         if self.table is not None:
-            return self._bind_draw_by_group(engine, self.table, cast(Known, domain))
+            return self._bind_draw_by_group(engine, self.table, cast(NamedDomain, domain))
         engine.check(domain)
         return lambda draws, progress: self.draw(engine.grouped(domain, progress=progress), draws)
 
-    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: Known) -> BoundDraw:
+    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: NamedDomain) -> BoundDraw:
         """Bind to the users of each group that have each item of the domain."""
-        engine.check(domain, most=MOST_COUNTED)
+        engine.check(domain, most=MAX_COUNTED_ITEMS)
         find_groups = table.bind_groups(engine)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
@@ -191,14 +191,14 @@ class ChoosePlan(OfValues):
             parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
             return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
         parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
-        return Statement.of(self.price, name, parameters, (self.sentence, *self.scale.sentences))
+        return Statement.from_privacy(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
     def _near(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
             return accuracy.NOTHING
         gap = self.mechanism.gap(BETA, candidates)
-        of_one = accuracy.best_of(gap, None if self.of_scores else self.scale)
+        of_one = accuracy.chosen_item(gap, None if self.of_scores else self.scale)
         return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
 
     @property
@@ -221,7 +221,7 @@ class ChoosePlan(OfValues):
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
-@names_checked
+@check_keywords
 def choose(
     scores: Mapping[Label, Any] | CountGroups | npt.ArrayLike,
     *,
@@ -301,13 +301,13 @@ def _named(
     labels = iter(found.items(rows))
     theirs = [list(islice(labels, len(part))) for part in asked]
     of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
-    seen = {apart(item) for each in of_none for item in each}
-    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := apart(name)) in seen}
+    seen = {typed_label(item) for each in of_none for item in each}
+    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := typed_label(name)) in seen}
     for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
         if place < end:
             yield each[0]
             continue
         at = member
-        for before in sorted(places[apart(item)] for item in each):
+        for before in sorted(places[typed_label(item)] for item in each):
             at += before <= at
         yield names[at]

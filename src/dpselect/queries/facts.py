@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from dpselect._ground.domain import Column, Domain, Listed, most_items
+from dpselect._ground.domain import Column, Domain, Listed, max_domain_size
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import FLAG, LISTED, Kind, whole
-from dpselect.questions.value import Value, frozen, param, said
+from dpselect.questions.kinds import FLAG, LISTED, Kind, whole_number_kind
+from dpselect.questions.value import Value, field_to_json, frozen, param
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ TOKENIZER = Kind(_tokenizer, "TOKENIZER")
 class Facts(Value):
     """What is public of the data that a question is about, and decides how it is planned."""
 
-    said_as: ClassVar[str] = "data"
+    error_noun: ClassVar[str] = "data"
 
     _: KW_ONLY
     max_items_per_user: int | None = param(
-        whole(), default=None, help="the most items that a user counts for, chosen at random"
+        whole_number_kind(), default=None, help="the most items that a user counts for, chosen at random"
     )
     exclude: Listed | Column | None = param(
         LISTED,
@@ -130,10 +130,10 @@ class Facts(Value):
     def with_own(self, own: Facts, beside: Sequence[str]) -> Self:
         """These of data, and what a plan says by itself: the same, or of `beside` what the data leave open."""
         more: dict[str, Any] = {}
-        for one, value in own.said():
+        for one, value in own.non_default_fields():
             if getattr(self, one.name) is None and one.name in beside:
                 more[one.name] = value
-            elif said(one, value) != said(one, getattr(self, one.name)):
+            elif field_to_json(one, value) != field_to_json(one, getattr(self, one.name)):
                 raise ParameterError(one.name, "be that of the data", came(value), f"say {one.name} of the data set")
         return self.replace(**more) if more else self
 
@@ -151,5 +151,5 @@ class Facts(Value):
 
 def cut_by(most: int | None, listed: Domain | None) -> int | None:
     """A bound on what of a user counts; None where there is none, or where no more are listed."""
-    known = None if listed is None else most_items(listed)
+    known = None if listed is None else max_domain_size(listed)
     return most if most is None or known is None or most < known else None

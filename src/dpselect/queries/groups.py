@@ -20,7 +20,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.queries.union.accuracy import users_for
-from dpselect.questions.parts import AskedGroups
+from dpselect.questions.parts import ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES, Accuracy
@@ -116,17 +116,17 @@ class InGroups:
         how = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
         used = {**parameters, "max_groups_per_user": self.most, **found}
         said = (how, *scale.sentences, *sentences)
-        return Statement.of(self.privacy, mechanism, used | scale.parameters, said)
+        return Statement.from_privacy(self.privacy, mechanism, used | scale.parameters, said)
 
 
 def in_groups(
-    asked: AskedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
+    asked: ResolvedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
 ) -> tuple[InGroups, ByGroup]:
     """A question's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
 
     Finding and asking add up; delta that composing the picks does not need is left to the finding.
     """
-    most, listed = asked.each, asked.listed
+    most, listed = asked.groups_per_user, asked.listed_groups
     finder: GroupFinder | None = None
     if listed is not None:
         mechanism = make(max_groups_per_user=most, epsilon=epsilon, delta=delta)

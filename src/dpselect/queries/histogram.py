@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from dpselect._ground.domain import MOST_COUNTED, Column, Known, Size, most_items, refuse_many
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, NamedDomain, Size, max_domain_size, refuse_large_domain
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.prices import Price, ceiling, divergence
 from dpselect.aggregates.count_groups import CountGroups
@@ -62,12 +62,12 @@ class HistogramPlan(Plan):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
         moved, items = self._moved(domain), self._items(domain)
-        size = most_items(domain)
+        size = max_domain_size(domain)
         set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA, domain_size=size))
 
-    def _moved(self, domain: Known) -> int:
+    def _moved(self, domain: NamedDomain) -> int:
         """How many counts one user moves at most."""
-        items, bound = most_items(domain), self.most
+        items, bound = max_domain_size(domain), self.most
         if items is None and bound is None:
             from dpselect.engines.sources.files import refuse_absent
 
@@ -77,18 +77,18 @@ class HistogramPlan(Plan):
             raise ParameterError("max_items_per_user", must, "nothing", hint)
         return min(one for one in (items, bound) if one is not None)
 
-    def _items(self, domain: Known) -> int:
+    def _items(self, domain: NamedDomain) -> int:
         """How many items the noise is chosen for: all, or where only reading tells, as many as one user has."""
-        items = most_items(domain)
+        items = max_domain_size(domain)
         if items is None:
             return self._moved(domain)
-        refuse_many(items, MOST_COUNTED)
+        refuse_large_domain(items, MAX_COUNTED_ITEMS)
         return items
 
     @property
-    def known(self) -> Known:
+    def known(self) -> NamedDomain:
         """The domain."""
-        return cast(Known, self.domain)
+        return cast(NamedDomain, self.domain)
 
     @property
     def method(self) -> str:
@@ -103,7 +103,7 @@ class HistogramPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many items there are."""
-        items = most_items(self.known)
+        items = max_domain_size(self.known)
         return accuracy.NOTHING if items is None else self._near(items)
 
     @property
@@ -132,7 +132,7 @@ class HistogramPlan(Plan):
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known
-        engine.check(domain, most=MOST_COUNTED)
+        engine.check(domain, most=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(engine.counts_of(domain, progress=progress), draws)
 
     def draw(self, counts: CountGroups, draws: Draws) -> Outcome:
@@ -179,4 +179,4 @@ class HistogramPlan(Plan):
             parameters["epsilon_per_count"] = rate
             noise = describe_laplace(rate)
         sentences = (*describe_histogram(noise, self.most), *self.scale.sentences)
-        return Statement.of(self.price, self.method, parameters | self.scale.parameters, sentences)
+        return Statement.from_privacy(self.price, self.method, parameters | self.scale.parameters, sentences)

@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Listed, Size, Span, most_items
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, Listed, Size, Span, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, kind, part_of
-from dpselect.questions.kinds import items_read, items_written
+from dpselect.questions.kinds import domain_from_json, domain_to_json
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
 from dpselect.release import formatting
@@ -31,7 +31,7 @@ LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release 
 UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
-LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MAX_BITS`
 
 
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
@@ -64,7 +64,7 @@ def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
     elif "per_user" in given and given["per_user"] is None and verb == "quantile":
         what = OneEach
     known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
-    parameters.refuse_others(given, known, f"be a parameter of {verb}")
+    parameters.refuse_unknown_names(given, known, f"be a parameter of {verb}")
     plan = make(question=part_of(what, given), payment=part_of(Payment, given), facts=part_of(Facts, given))
     if "rows" not in found:
         return plan, None
@@ -102,10 +102,10 @@ def _counted(value: object) -> Json:
     if isinstance(value, Column):
         return {"column": value.column}
     if isinstance(value, Span):
-        return items_written(value)
+        return domain_to_json(value)
     if isinstance(value, Listed):
         alone = {type(item) for item in value.items if item is not None} in ALONE
-        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+        return max_domain_size(value) if alone else f"{AT_MOST}{max_domain_size(value)}"
     if isinstance(value, Size):
         return value.items
     return len(value) if isinstance(value, Sized) else None
@@ -114,18 +114,18 @@ def _counted(value: object) -> Json:
 def _any(name: str, value: Json) -> object:
     """A list of any items of the length that an outline names."""
     if name not in LISTS or value is None:
-        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= LONGEST and "/" in value
         if isinstance(value, dict):
             raise ParameterError(name, "be a number, a text or a list", "an object")
         return Fraction(str(value)) if exact else value
     if isinstance(value, dict):
-        return Column("", str(value["column"])) if set(value) == {"column"} else items_read(name, value)
+        return Column("", str(value["column"])) if set(value) == {"column"} else domain_from_json(name, value)
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
         value = int(value.removeprefix(AT_MOST)[:40])
     if name == "domain":
-        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
-        return Span(0, number) if number <= MOST_COUNTED else Size(number)
-    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
+        number = parameters.whole_number(name, value, minimum=1, maximum=MAX_DOMAIN_SIZE)
+        return Span(0, number) if number <= MAX_COUNTED_ITEMS else Size(number)
+    return tuple(range(parameters.whole_number(name, value, minimum=0, maximum=MAX_COUNTED_ITEMS)))
 
 
 def _plain(value: object) -> Json:

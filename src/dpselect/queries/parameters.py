@@ -10,7 +10,7 @@ from dpselect.questions import schemas as shapes
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.schemas import Schema, or_null
-from dpselect.questions.value import plain
+from dpselect.questions.value import strip_links
 
 
 def schemas(verb: str) -> dict[str, Schema]:
@@ -32,4 +32,4 @@ def _schema(verb: str, name: str, one: Field[Any]) -> Schema:
     elif isinstance(of, OneOf):
         shape = {"enum": [*of.words]}
     usual = {} if one.default in (None, MISSING) else {"default": one.default}
-    return {**or_null(shape), **usual, "description": plain(one.metadata["help"])}
+    return {**or_null(shape), **usual, "description": strip_links(one.metadata["help"])}

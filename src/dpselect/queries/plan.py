@@ -15,17 +15,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Column, Domain, most_items
+from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.keys import Key
-from dpselect._ground.parameters import Progress, names_checked
-from dpselect._ground.privacy import ApproxDP, Privacy, Taken
+from dpselect._ground.parameters import Progress, check_keywords
+from dpselect._ground.privacy import ApproxDP, Privacy, SpentSteps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
-from dpselect.questions.parts import AskedGroups, By, Method
+from dpselect.questions.parts import By, Method, ResolvedGroups
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
@@ -58,7 +58,7 @@ PLANS = {
 }
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
     """A question at a price, for data about which only a few facts are known; no row is read to make one.
@@ -90,7 +90,7 @@ class Plan(ABC):
                 raise ParameterError(name, f"be left out for {self.verb}", getattr(self.payment, name), "give epsilon")
         if self.payment.share is not None:
             raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
-        for one, value in self.facts.said():
+        for one, value in self.facts.non_default_fields():
             if one.name not in self.takes:
                 raise ParameterError(one.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
@@ -106,8 +106,8 @@ class Plan(ABC):
         """The mechanism, and all else that is fixed before data are read."""
 
     def __repr__(self) -> str:
-        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.said()}
-        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.said()}
+        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.non_default_fields()}
+        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.non_default_fields()}
         given |= {name: facts.pop(name) for name in ("max_items_per_user",) if name in facts}
         said = f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
         return f"<{said} of data with other {', '.join(facts)}>" if facts else said
@@ -167,7 +167,7 @@ class Plan(ABC):
         """Read the outcome of a release. What this plan cannot have drawn is read as something that it can."""
         from dpselect.release.answers.outcome import Outcome
 
-        candidates = None if self.domain is None else most_items(self.domain)
+        candidates = None if self.domain is None else max_domain_size(self.domain)
         return Outcome.from_release(release, Scale(totals=self.totals), candidates=candidates)
 
     @property
@@ -221,13 +221,13 @@ class Plan(ABC):
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or Method()
 
-    def asked_groups(self, by: By) -> AskedGroups:
+    def asked_groups(self, by: By) -> ResolvedGroups:
         """The groups that are asked for; a list that is not there is told before the bound that it would need."""
         if by.max_groups_per_user is None and isinstance(by.groups, Column):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
-        return AskedGroups.of(by)
+        return ResolvedGroups.from_by(by)
 
     def known_domain(self) -> Domain:
         """The domain, of a question that has none without."""
@@ -256,7 +256,7 @@ class Plan(ABC):
         """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx
 
-    def steps(self, release: Release) -> Sequence[Taken]:  # noqa: ARG002
+    def steps(self, release: Release) -> Sequence[SpentSteps]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps
 
@@ -299,7 +299,7 @@ class Plan(ABC):
 
     def for_rows(self, rows: OfRows) -> Self:
         """Return the plan that knows which users of these rows count: once in each period, and by the kept rows."""
-        period, bound = rows.counted_in_each, rows.bound
+        period, bound = rows.counting_period, rows.bound
         return self if period is None and bound is None else self.counting(period, bound)
 
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
@@ -352,7 +352,7 @@ def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
     given = {name: value for name, value in found.items() if name != "verb"}
     parts: Any = (QUESTIONS[make.verb], Payment, Facts)
     try:
-        parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
+        parameters.refuse_unknown_names(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
         question, payment, facts = (part_of(part, given, as_json=True) for part in parts)
     except ParameterError as error:
         told = [one for part in parts for one in part.mistakes(given, as_json=True)]
@@ -366,7 +366,7 @@ def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
     """A question and its price, of the flat names that a command has; what is None was left out."""
     what = QUESTIONS[verb]
     priced = {"epsilon", "delta", "share", *kind(verb).accuracies}
-    parameters.refuse_others(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
+    parameters.refuse_unknown_names(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
     return part_of(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Unbounded
@@ -24,10 +24,10 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.price import price_for
 from dpselect.queries.values import OfValues, paid
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
-from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, ranks, ranks_before, ranks_of_groups, users_of_groups
+from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, planned_ranks, ranks, ranks_of_groups, users_of_groups
 from dpselect.release.answers import quantile_sentences
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.target_accuracy import describe_target_ranks
@@ -90,7 +90,7 @@ class QuantilePlan(OfValues):
     def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> CertifiedQuantiles:
         return CertifiedQuantiles(**self._asked, delta=self.delta, epsilon=epsilon, kind=kind)
 
-    def _by_group(self, groups: AskedGroups) -> CertifiedQuantiles:
+    def _by_group(self, groups: ResolvedGroups) -> CertifiedQuantiles:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.groups import in_groups
@@ -142,7 +142,7 @@ class QuantilePlan(OfValues):
             "delta": self.delta if self.table is None else self.table.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **(AskedGroups.of(by).said if isinstance(by, By) else {}),
+            **(ResolvedGroups.from_by(by).key_fields if isinstance(by, By) else {}),
         }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -227,7 +227,7 @@ class QuantilePlan(OfValues):
     def near(self) -> Accuracy:
         """How far answers may be from their ranks, of one group or of all rows, before there is one."""
         mechanism = self.mechanism
-        return ranks_before(
+        return planned_ranks(
             mechanism.gap(BETA).__ceil__(),
             mechanism.added(BETA) if mechanism.counts_decide(BETA) else None,
             len(mechanism.shares) > 1,
@@ -267,7 +267,7 @@ class QuantilePlan(OfValues):
         if self.table is not None:
             return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
         sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
-        return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
+        return Statement.from_privacy(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
 def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:
@@ -276,7 +276,7 @@ def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:
     return tuple(DrawnItem(value, users_below=below, users_above=above) for value, below, above in found)
 
 
-@names_checked
+@check_keywords
 def quantile(
     values: object,
     q: Number | Sequence[Number] = "1/2",

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span, most_items, refuse_many
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, Domain, NamedDomain, Span, max_domain_size, refuse_large_domain
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows, cut_by
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.price import price_for
-from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
@@ -58,7 +58,7 @@ class UsersPlan(Plan):
 
     question: Users
     mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
-    table: AskedGroups | None = field(init=False, repr=False, compare=False, default=None)
+    table: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
         """The noise, by how many numbers one user moves."""
@@ -67,14 +67,14 @@ class UsersPlan(Plan):
             raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
             set_fields(self, table=self.asked_groups(self.question.by))
-        refuse_many(most_items(self.domain) or 0, MOST_COUNTED)
+        refuse_large_domain(max_domain_size(self.domain) or 0, MAX_COUNTED_ITEMS)
         within = self.payment.within
         epsilon = self.given_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """The narrower noise for all numbers at once; both cost every account the same, or less."""
-        most, numbers = 1 if self.table is None else self.table.each, most_items(self.domain)
+        most, numbers = 1 if self.table is None else self.table.groups_per_user, max_domain_size(self.domain)
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
         if numbers is None or most < FEWEST_SHARED:
             return plain
@@ -104,7 +104,7 @@ class UsersPlan(Plan):
     @property
     def kept(self) -> int | None:
         """In how many groups a user counts."""
-        return None if self.table is None else self.table.each
+        return None if self.table is None else self.table.groups_per_user
 
     @property
     def method(self) -> str:
@@ -119,14 +119,14 @@ class UsersPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many groups there are."""
-        numbers = most_items(self.domain)
+        numbers = max_domain_size(self.domain)
         return accuracy.NOTHING if numbers is None else self._near(numbers)
 
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
-        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.said)}
+        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.key_fields)}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
@@ -139,14 +139,14 @@ class UsersPlan(Plan):
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the number of all users, or of those of each group; groups that do not fit are refused now."""
         if self.groups is not None:
-            with naming("groups"):
-                engine.check(self.groups, most=MOST_COUNTED)
+            with naming_parameter("groups"):
+                engine.check(self.groups, most=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
 
     def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
         """The numbers of users: of each group, or of the one item that every row has; without rows it is not there."""
         if self.groups is not None:
-            return engine.counts_of(cast(Known, self.groups), progress=progress)
+            return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
         return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
 
     def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:
@@ -195,4 +195,4 @@ class UsersPlan(Plan):
             noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
         parameters |= {"users_by": self.by, **self.scale.parameters}
         sentences = (*describe_users(noise, in_groups=self.table is not None), *self.scale.sentences)
-        return Statement.of(self.price, self.method, parameters, sentences)
+        return Statement.from_privacy(self.price, self.method, parameters, sentences)

@@ -1,4 +1,4 @@
-"""What questions are made of: groups, what ranks items, and methods with parameters of their own."""
+"""Parts of questions: groups, what ranks items, and methods with parameters of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
-from dpselect._ground.domain import Column, Domain, most_items
+from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
@@ -19,9 +19,9 @@ from dpselect.questions.kinds import (
     NUMBER,
     PERIODS,
     Kind,
-    items_read,
-    several_written,
-    whole,
+    domain_from_json,
+    items_to_json,
+    whole_number_kind,
 )
 from dpselect.questions.value import Value, frozen, param
 
@@ -42,7 +42,7 @@ class By(Value):
     top k chooses it privately with a twentieth of epsilon, and other questions use 1. `sizes=True` is for a top k only.
     """
 
-    said_as: ClassVar[str] = "groups"
+    error_noun: ClassVar[str] = "groups"
 
     columns: str | Sequence[str] = param(
         COLUMNS, help="repeat the question in every group of these columns, such as country", flat="by"
@@ -52,7 +52,7 @@ class By(Value):
         LISTED, default=None, help="only these groups, each returned even if empty"
     )
     max_groups_per_user: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="the most groups per user (default: all listed, or chosen privately, or 1)",
     )
@@ -62,45 +62,45 @@ class By(Value):
 
 
 @dataclass(frozen=True)
-class AskedGroups:
+class ResolvedGroups:
     """The groups of a question, with the bound that is meant where none is given."""
 
     by: tuple[str, ...]
-    listed: Domain | None
-    most: int | None  # in how many groups a user counts; None where it is to be chosen
+    listed_groups: Domain | None
+    max_groups_per_user: int | None  # None if it is to be chosen
     sizes: bool
 
     @classmethod
-    def of(cls, by: By, *, chooses: bool = False) -> AskedGroups:
+    def from_by(cls, by: By, *, chooses: bool = False) -> ResolvedGroups:
         """Return the groups of `by`; `chooses`: a bound that is not given can be chosen privately.
 
         Without a bound a user counts in all listed groups, so that their number is the sensitivity. A column lists an
         unknown number.
         """
         columns: Any = by.columns
-        listed: Any = by.groups
-        most = by.max_groups_per_user
-        if most is None and listed is not None:
-            most = most_items(listed)
-            if most is None and not chooses:
-                must = "be given if only reading the list tells how many groups there are"
+        listed_groups: Any = by.groups
+        max_groups_per_user = by.max_groups_per_user
+        if max_groups_per_user is None and listed_groups is not None:
+            max_groups_per_user = max_domain_size(listed_groups)
+            if max_groups_per_user is None and not chooses:
+                requirement = "be given if only reading the list tells how many groups there are"
                 hint = "By(..., max_groups_per_user=1), --max-groups-per-user; or list the groups"
-                raise ParameterError("max_groups_per_user", must, "nothing", hint)
-        elif most is None and not chooses:
-            most = 1
-        return cls(columns, listed, most, by.sizes)
+                raise ParameterError("max_groups_per_user", requirement, "nothing", hint)
+        elif max_groups_per_user is None and not chooses:
+            max_groups_per_user = 1
+        return cls(columns, listed_groups, max_groups_per_user, by.sizes)
 
     @property
-    def said(self) -> dict[str, object]:
-        """What a ledger knows of them."""
-        return {"by": self.by, "groups": self.listed, "max_groups_per_user": self.most}
+    def key_fields(self) -> dict[str, object]:
+        """Fields by which a ledger knows the groups."""
+        return {"by": self.by, "groups": self.listed_groups, "max_groups_per_user": self.max_groups_per_user}
 
     @property
-    def each(self) -> int:
-        """In how many groups one user counts at most: no more than are listed."""
-        known = None if self.listed is None else most_items(self.listed)
-        assert self.most is not None
-        return self.most if known is None else min(self.most, known)
+    def groups_per_user(self) -> int:
+        """Largest number of groups in which one user counts: no more than are listed."""
+        listed_size = None if self.listed_groups is None else max_domain_size(self.listed_groups)
+        assert self.max_groups_per_user is not None
+        return self.max_groups_per_user if listed_size is None else min(self.max_groups_per_user, listed_size)
 
 
 @frozen
@@ -111,7 +111,7 @@ class Total(Value):
     own unit and must not be chosen by these data; leave it out if the owner of a gateway declares it.
     """
 
-    said_as: ClassVar[str] = "weights"
+    error_noun: ClassVar[str] = "weights"
 
     column: str = param(COLUMN, help="rank by sums over users of this column of numbers", flat="by_weight")
     _: KW_ONLY
@@ -125,7 +125,7 @@ class Total(Value):
 class Gain(Value):
     """Rank by how many users an item gained, or lost, since other periods, such as the month before."""
 
-    said_as: ClassVar[str] = "gains"
+    error_noun: ClassVar[str] = "gains"
 
     over: str | Sequence[str] = param(
         PERIODS,
@@ -137,29 +137,29 @@ class Gain(Value):
     lost: bool = param(FLAG, default=False, help="rank by the users lost since then, instead of gained", rare=True)
 
 
-def _popular(name: str, value: Any) -> tuple[Any, ...]:
+def _parse_popular(name: str, value: Any) -> tuple[Any, ...]:
     from dpselect.release.release import Release
 
-    found = value.labels if isinstance(value, Release) else value
-    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+    labels = value.labels if isinstance(value, Release) else value
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Sequence):
         raise ParameterError(name, "be a list of items, best first, or a release", type(value).__name__)
     try:
-        items = tuple(dict.fromkeys(found))
+        items = tuple(dict.fromkeys(labels))
     except TypeError:
         raise ParameterError(name, "hold items that can be looked up", "others") from None
-    if any(isinstance(item, int) and item.bit_length() > parameters.MOST_BITS for item in items):
+    if any(isinstance(item, int) and item.bit_length() > parameters.MAX_BITS for item in items):
         raise ParameterError(name, "hold integers of a thousand digits at most", "a longer one")
     return items
 
 
-def _name(name: str, value: object) -> str:
-    known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(name, "be the name of a method", came(value), parameters.near(value, known))
+def _parse_name(name: str, value: object) -> str:
+    known_names = [AUTO, SET, *dict.fromkeys(row.name for row in methods.METHODS)]
+    if not isinstance(value, str) or value not in known_names:
+        raise ParameterError(name, "be the name of a method", came(value), parameters.suggest(value, known_names))
     return value
 
 
-POPULAR = Kind(_popular, "POPULAR", several_written, items_read, lambda value: repr(list(value)))
+POPULAR = Kind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
 
 
 @frozen
@@ -169,10 +169,10 @@ class Method(Value):
     `name` may also be "set": the best method for a top k without an order.
     """
 
-    said_as: ClassVar[str] = "a method"
+    error_noun: ClassVar[str] = "a method"
 
     name: str | None = param(
-        Kind(_name, "TEXT"),
+        Kind(_parse_name, "TEXT"),
         default=None,
         help="the method, if dpselect should not choose it",
         flat="method",
@@ -180,7 +180,7 @@ class Method(Value):
     )
     _: KW_ONLY
     k_bar: int | None = param(
-        whole(), default=None, help="how many of the items with the most users to consider", rare=True
+        whole_number_kind(), default=None, help="how many of the items with the most users to consider", rare=True
     )
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
     popular: Sequence[Any] | Release | None = param(
@@ -188,41 +188,41 @@ class Method(Value):
     )
 
     def check(self) -> None:
-        """The best method has no name, and who chooses popular items first looks at what others gave."""
+        """Read "auto" as no name; refuse `popular` in an engine, where no user sees what others gave."""
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
         if self.in_engine and self.popular:
             raise ParameterError("in_engine", "be left out if popular is given", True, _HINTS["in_engine"])
 
 
-def method_of(verb: str, method: Method) -> Method | None:
-    """The method as a question of this verb takes it: a method of its own, with options that it has."""
+def check_method(verb: str, method: Method) -> Method | None:
+    """Return the method as a question of this verb takes it, a method of the verb with options that it has, or None."""
     if method.name is not None:
-        check_name(verb, method.name)
+        check_method_name(verb, method.name)
     for option in OPTIONS:
         if getattr(method, option) and not _takes(verb, method.name, option):
-            must = f"be left out for {method.name or verb}"
-            raise ParameterError(option, must, came(getattr(method, option)), _HINTS[option])
-    return method if any(True for _ in method.said()) else None
+            requirement = f"be left out for {method.name or verb}"
+            raise ParameterError(option, requirement, came(getattr(method, option)), _HINTS[option])
+    return method if any(True for _ in method.non_default_fields()) else None
 
 
 def _takes(verb: str, name: str | None, option: str) -> bool:
     if option == "k_bar":
         return verb == "top_k" and (name is None or name in LIMITED)
     if option == "in_engine":
-        able = ["discover"] if verb == "top_k" else [one.name for one in methods.methods(verb) if one.in_engine]
-        return bool(able) and (name is None or name in able)
-    able = [one.name for one in methods.methods(verb) if one.popular]
-    return bool(able) and (name is None or name in able)
+        able_names = ["discover"] if verb == "top_k" else [row.name for row in methods.methods(verb) if row.in_engine]
+        return bool(able_names) and (name is None or name in able_names)
+    able_names = [row.name for row in methods.methods(verb) if row.popular]
+    return bool(able_names) and (name is None or name in able_names)
 
 
 def method_names(verb: str) -> list[str]:
-    """What may be said as the method of a verb."""
+    """Return the names that the method of a verb may have."""
     return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
 
 
-def check_name(verb: str, name: object) -> None:
-    """Refuse what is no method of this verb."""
+def check_method_name(verb: str, name: object) -> None:
+    """Refuse a name that is no method of this verb."""
     parameters.one_of("method", name, method_names(verb))
 
 

@@ -1,4 +1,4 @@
-"""What is offered for an answer: epsilon, a share of the budget, or whatever an accuracy costs."""
+"""The payment of an answer: epsilon, a share of the budget, or whatever an accuracy costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole
+from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole_number_kind
 from dpselect.questions.value import Value, frozen, param
 
 AMOUNTS = ("epsilon", "within", "threshold", "share")
@@ -17,9 +17,9 @@ ACCURACIES = ("within", "threshold")
 
 @frozen
 class Payment(Value):
-    """How an answer is paid. Of epsilon, an accuracy and a share one is given; a delta may stand beside each."""
+    """The price of an answer. Of epsilon, an accuracy and a share one is given; a delta may go with each."""
 
-    said_as: ClassVar[str] = "a price"
+    error_noun: ClassVar[str] = "a price"
 
     _: KW_ONLY
     epsilon: Number | None = param(
@@ -31,30 +31,30 @@ class Payment(Value):
         help="bounds the chance that this fails (at most 1e-6 to find items or groups, else 0)",
     )
     within: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="instead of epsilon: the accuracy, in [users or ranks](plan.md#accuracy-first)",
     )
     threshold: int | None = param(
-        whole(),
+        whole_number_kind(),
         default=None,
         help="instead of epsilon: an item [is found](plan.md#accuracy-first) if this many users have only it",
     )
     share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
 
     def check(self) -> None:
-        """One amount at most."""
-        first, *others = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
-        for name in others:
-            hint = f"each is a price of its own: give {first} or {name}"
-            raise ParameterError(name, f"be left out if {first} is given", came(getattr(self, name)), hint)
+        """Refuse more than one amount."""
+        given_name, *more_names = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
+        for name in more_names:
+            hint = f"each is a price of its own: give {given_name} or {name}"
+            raise ParameterError(name, f"be left out if {given_name} is given", came(getattr(self, name)), hint)
 
     @property
     def accuracy(self) -> str | None:
-        """The name of the accuracy that is asked for, if one is."""
+        """Name of the accuracy that is asked for, if one is."""
         return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
 
     @property
     def exact_delta(self) -> Fraction | None:
-        """The delta, where one is given."""
+        """The delta that is given, or None."""
         return self.delta  # type: ignore[return-value] # its kind has read it

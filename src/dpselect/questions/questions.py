@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.first_use import door
-from dpselect._ground.parameters import Number, Progress, names_checked
+from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
-from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
+from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole_number_kind
+from dpselect.questions.parts import By, Gain, Method, Total, check_method, check_method_name
 from dpselect.questions.payment import Payment
 from dpselect.questions.value import Inner, Value, frozen, inner, param
 from dpselect.release.formatting import Json
@@ -27,11 +27,11 @@ BY = inner(By, plain=By)
 
 
 def _method(verb: str) -> Inner:
-    def named(name: Any) -> Method:
-        check_name(verb, name)
+    def from_name(name: Any) -> Method:
+        check_method_name(verb, name)
         return Method(name)
 
-    return inner(Method, plain=named)
+    return inner(Method, plain=from_name)
 
 
 _BY = "answer in every group: a column, several columns, or By(...)"
@@ -39,7 +39,7 @@ _METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
 _COUNTS = "also return noisy counts; they use epsilon too, so the choice is less accurate"
 
 
-@names_checked
+@check_keywords
 class Question(Value):
     """A question as a value: equal to any question that says the same, and its repr is its Python code.
 
@@ -50,8 +50,8 @@ class Question(Value):
     verb: ClassVar[str]
 
     @classmethod
-    def called(cls) -> str:
-        """By its verb."""
+    def name_in_errors(cls) -> str:
+        """Return the verb."""
         return cls.verb
 
     def to_dict(self) -> dict[str, Json]:
@@ -59,7 +59,7 @@ class Question(Value):
         return {"verb": self.verb, **self.flat_json()}
 
     @staticmethod
-    def from_dict(found: Mapping[str, Json]) -> Question:
+    def from_dict(document: Mapping[str, Json]) -> Question:
         """Return the question of a dict, such as `to_dict` returns, with the same checks as for any other.
 
         Raises ParameterError for a key that the question does not have, such as a price.
@@ -68,12 +68,12 @@ class Question(Value):
             >>> Question.from_dict({"verb": "top_k", "k": 5, "by": ["country"]})
             TopK(5, by='country')
         """
-        if not isinstance(found, Mapping):
-            raise ParameterError("question", "be an object with a verb", came(found))
-        kind = QUESTIONS[parameters.one_of("verb", found.get("verb"), QUESTIONS)]
-        given = {name: value for name, value in found.items() if name != "verb"}
-        parameters.refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
-        return kind.from_flat(given, as_json=True)
+        if not isinstance(document, Mapping):
+            raise ParameterError("question", "be an object with a verb", came(document))
+        kind = QUESTIONS[parameters.one_of("verb", document.get("verb"), QUESTIONS)]
+        flat_values = {name: value for name, value in document.items() if name != "verb"}
+        parameters.refuse_unknown_names(flat_values, kind.flat_names(), f"be a parameter of {kind.verb}")
+        return kind.from_flat(flat_values, as_json=True)
 
     def at(
         self,
@@ -147,13 +147,13 @@ class Question(Value):
         return simulated
 
     def check(self) -> None:
-        """The method is one of this verb, and groups are asked for what this verb knows of them."""
+        """Refuse a method of another verb, and group sizes for a verb that does not know them."""
         by, method = getattr(self, "by", None), getattr(self, "method", None)
         if isinstance(by, By) and by.sizes and "users" in self.without:
-            must = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
-            raise ParameterError("sizes", must, came(by.sizes))
+            requirement = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
+            raise ParameterError("sizes", requirement, came(by.sizes))
         if method is not None:
-            object.__setattr__(self, "method", method_of(self.verb, method))
+            object.__setattr__(self, "method", check_method(self.verb, method))
 
 
 @frozen
@@ -168,7 +168,7 @@ class TopK(Question):
     verb: ClassVar[str] = "top_k"
     without: ClassVar[tuple[str, ...]] = ("popular",)
 
-    k: int = param(whole(), default=10, help="the most items to return")
+    k: int = param(whole_number_kind(), default=10, help="the most items to return")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
     score: Total | Gain | None = param(
@@ -260,7 +260,7 @@ class Users(Question):
     )
 
     def check(self) -> None:
-        """Groups are listed."""
+        """Refuse groups that are not listed."""
         super().check()
         if isinstance(self.by, By) and self.by.groups is None:
             hint = "groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True)), --users"
@@ -288,4 +288,6 @@ class OneEach(Quantile):
     per_user: None = param(one_of(), default=None, help="nobody has several")  # type: ignore[assignment]
 
 
-QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram, Users)}
+QUESTIONS: dict[str, type[Question]] = {
+    question.verb: question for question in (TopK, Union, Choose, Quantile, Histogram, Users)
+}

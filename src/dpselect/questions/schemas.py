@@ -1,6 +1,6 @@
-"""The JSON that parameters may be, as JSON Schema (2020-12): what a parameter of each kind looks like.
+"""JSON Schema (2020-12) of the values of parameters, by their kind.
 
-Whether parameters go together, and with the data, the question itself says.
+Whether parameters fit together, and fit the data, only the question itself can check.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpselect._ground.parameters import MOST
+from dpselect._ground.parameters import MAX_INTEGER
 
 Schema = dict[str, Any]
 
@@ -18,7 +18,7 @@ NUMBER: Schema = {
     "pattern": rf"^({DECIMAL}|[+-]?[0-9]+/[0-9]*[1-9][0-9]*)$",
     "maxLength": 1000,
 }
-WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MOST}
+WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
 COLUMNS: Schema = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
 }
@@ -69,12 +69,12 @@ TOKENIZER: Schema = {"type": "string", "pattern": "^(words|spaces|sentences|re:.
 
 
 def or_null(schema: Schema) -> Schema:
-    """The same of a parameter that may be left out: null says so."""
+    """Return the schema of a parameter that may be left out, which null means."""
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     if "type" in schema:
-        known = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        return {**schema, "type": [*known, "null"]}
+        types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        return {**schema, "type": [*types, "null"]}
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], NULL]}
     return {"anyOf": [schema, NULL]}
@@ -82,11 +82,11 @@ def or_null(schema: Schema) -> Schema:
 
 def types_of(schema: Schema) -> list[str]:
     """Return the types that a value may have in JSON."""
-    each = [one.get("type", "string") for one in schema.get("anyOf", [schema])]
-    return [*dict.fromkeys(name for one in each for name in ([one] if isinstance(one, str) else one))]
+    type_entries = [entry.get("type", "string") for entry in schema.get("anyOf", [schema])]
+    return [*dict.fromkeys(name for entry in type_entries for name in ([entry] if isinstance(entry, str) else entry))]
 
 
 def as_integer(value: object, types: Sequence[str]) -> object:
     """Return the integer that a number such as 3.0 is where JSON Schema asks for one, and any other value as it is."""
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MOST
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_INTEGER
     return int(value) if is_whole and "integer" in types and "number" not in types else value  # type: ignore[call-overload]

@@ -1,6 +1,6 @@
-"""Value: what is made of parameters. A parameter is declared once, as a field with its kind, its default and its help.
+"""Value: a base of what is made of parameters, each declared once, as a field with its kind, its default and its help.
 
-Checks, repr, equality, JSON and the flat names that a command and HTTP have are all read off the fields.
+Checks, repr, equality, JSON and the flat names of a command and of HTTP all follow from the fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dpselect._ground.domain import Column
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import Kind
 from dpselect.release.formatting import Json
@@ -24,48 +24,52 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = None, rare: bool = False) -> Any:
-    """A parameter. `flat` is its name on a command line and in JSON, where that is another than the field's.
+    """Declare a parameter. `flat` is its name on a command line and in JSON, if that differs from the field's.
 
-    What is `rare` stands in the longer help of a command only.
+    A `rare` parameter is only in the longer help of a command.
     """
     return field(default=default, metadata={"kind": kind, "help": help, "flat": flat, "rare": rare})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(param,))
 def frozen(cls: type[T]) -> type[T]:
-    """The decorator of all that is made of parameters; a type checker reads it as that of a dataclass.
+    """Decorate a class that is made of parameters; a type checker reads it as a dataclass.
 
     The help of the parameters becomes a part of the docstring.
     """
-    made = names_checked(dataclass(frozen=True, repr=False, eq=False)(cls))
-    lines = [f"    {one.name}: {sentence(one)}" for one in fields(made) if "help" in one.metadata]  # type: ignore[arg-type]
+    decorated = check_keywords(dataclass(frozen=True, repr=False, eq=False)(cls))
+    lines = [
+        f"    {parameter.name}: {help_sentence(parameter)}"
+        for parameter in fields(decorated)  # type: ignore[arg-type]
+        if "help" in parameter.metadata
+    ]
     text, mark, example = inspect.cleandoc(cls.__doc__ or "").partition("Example:\n")
     if lines and cls.__doc__:
-        made.__doc__ = "\n".join([text.rstrip(), "", "Args:", *lines, *(["", mark + example] if mark else [])])
-    return made
+        decorated.__doc__ = "\n".join([text.rstrip(), "", "Args:", *lines, *(["", mark + example] if mark else [])])
+    return decorated
 
 
-def sentence(parameter: Field[Any]) -> str:
-    """The help of a parameter as a sentence of a docstring."""
-    said = LINK.sub(r"\1", parameter.metadata["help"])
-    return f"{said[0].upper()}{said[1:]}."
+def help_sentence(parameter: Field[Any]) -> str:
+    """Return the help of a parameter as a sentence of a docstring."""
+    help_text = LINK.sub(r"\1", parameter.metadata["help"])
+    return f"{help_text[0].upper()}{help_text[1:]}."
 
 
 class Value:
-    """What is made of parameters: checked when it is made, equal if it says the same, its repr is its Python."""
+    """Base of values that are made of parameters: checked when made, equal if they mean the same, repr in Python."""
 
-    said_as: ClassVar[str] = ""  # in an error
+    error_noun: ClassVar[str] = ""  # what an error calls the value
     without: ClassVar[tuple[str, ...]] = ()  # flat names of its inner values that it has no use for
 
     def __post_init__(self) -> None:
-        for one in self.parameters():
-            given = getattr(self, one.name)
-            if given is not None or one.default is not None:
-                object.__setattr__(self, one.name, one.metadata["kind"].read(one.name, given))
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if value is not None or parameter.default is not None:
+                object.__setattr__(self, parameter.name, parameter.metadata["kind"].read(parameter.name, value))
         self.check()
 
     def check(self) -> None:
-        """What fields must be together; few values need it."""
+        """Refuse fields that do not fit together; few values need it."""
 
     def replace(self, **changes: Any) -> Self:
         """Return the value with these fields changed. Only they are read: the others were, when this value was made."""
@@ -82,51 +86,63 @@ class Value:
         return made
 
     @classmethod
-    def called(cls) -> str:
-        """What an error calls it."""
-        return cls.said_as
+    def name_in_errors(cls) -> str:
+        """Return what an error calls the value."""
+        return cls.error_noun
 
     @classmethod
     @cache
     def parameters(cls) -> tuple[Field[Any], ...]:
-        """The fields, in their order."""
+        """Return the fields, in their order."""
         return fields(cls)  # type: ignore[arg-type] # every subclass is a dataclass
 
-    def said(self) -> Iterator[tuple[Field[Any], Any]]:
-        """The fields that are not as they are by default: one that is added later changes no question of before."""
-        for one in self.parameters():
-            found = getattr(self, one.name)
-            if one.default is MISSING or (found is not None and not _is_default(one, found)):
-                yield one, found
+    def non_default_fields(self) -> Iterator[tuple[Field[Any], Any]]:
+        """Yield each field with a value other than its default: a field that is added later changes no question."""
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if parameter.default is MISSING or (value is not None and not _is_default(parameter, value)):
+                yield parameter, value
 
     def __repr__(self) -> str:
         first = self.parameters()[0]
-        told = [(one, one.metadata["kind"].python(found)) for one, found in self.said()]
-        inner = [text if one is first and not one.kw_only else f"{one.name}={text}" for one, text in told]
+        python_texts = [
+            (parameter, parameter.metadata["kind"].python(value)) for parameter, value in self.non_default_fields()
+        ]
+        inner = [
+            text if parameter is first and not parameter.kw_only else f"{parameter.name}={text}"
+            for parameter, text in python_texts
+        ]
         return f"{type(self).__name__}({', '.join(inner)})"
 
     def flat(self) -> dict[str, Any]:
-        """All that is said, under the names that a command and JSON have, those of inner values beside the others."""
-        found: dict[str, Any] = {}
-        for one, value in self.said():
-            found |= value.flat() if isinstance(value, Value) else {_flat_name(one): value}
-        return found
+        """Return the values that are not defaults by the names of a command and JSON, those of inner values too."""
+        flat_values: dict[str, Any] = {}
+        for parameter, value in self.non_default_fields():
+            flat_values |= value.flat() if isinstance(value, Value) else {_flat_name(parameter): value}
+        return flat_values
 
     def flat_json(self) -> dict[str, Json]:
-        """The same as JSON."""
-        found: dict[str, Json] = {}
-        for one, value in self.said():
-            inner = isinstance(value, Value)
-            found |= value.flat_json() if inner else {_flat_name(one): one.metadata["kind"].write(value)}
-        return found
+        """Return the dict of `flat` with its values as JSON."""
+        flat_values: dict[str, Json] = {}
+        for parameter, value in self.non_default_fields():
+            is_inner = isinstance(value, Value)
+            flat_values |= (
+                value.flat_json() if is_inner else {_flat_name(parameter): parameter.metadata["kind"].write(value)}
+            )
+        return flat_values
 
     @cached_property
     def key(self) -> str:
-        """Two values say the same exactly if this is the same text."""
-        return told([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
+        """A text that is the same exactly if two values mean the same."""
+        return canonical_text(
+            [
+                type(self).__name__,
+                [[parameter.name, field_to_json(parameter, value)] for parameter, value in self.non_default_fields()],
+            ]
+        )
 
     def __eq__(self, other: object) -> bool:
-        """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
+        """Compare by the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
         return type(self) is type(other) and self.key == other.key
 
     def __hash__(self) -> int:
@@ -137,134 +153,139 @@ class Value:
     @classmethod
     @cache
     def flat_fields(cls) -> Mapping[str, Field[Any]]:
-        """All fields by their flat names, those of inner values for which it has a use among them."""
-        found: dict[str, Field[Any]] = {}
-        for one in cls.parameters():
-            kind = one.metadata["kind"]
+        """Return all fields by their flat names, those of inner values for which it has a use among them."""
+        flat_fields: dict[str, Field[Any]] = {}
+        for parameter in cls.parameters():
+            kind = parameter.metadata["kind"]
             if isinstance(kind, Inner):
-                for each in kind.classes:
-                    found |= {name: one for name, one in each.flat_fields().items() if name not in cls.without}
+                for inner_class in kind.classes:
+                    inner_fields = inner_class.flat_fields()
+                    flat_fields |= {name: field for name, field in inner_fields.items() if name not in cls.without}
             else:
-                found[_flat_name(one)] = one
-        return MappingProxyType(found)
+                flat_fields[_flat_name(parameter)] = parameter
+        return MappingProxyType(flat_fields)
 
     @classmethod
     def flat_names(cls) -> list[str]:
-        """The names of `flat_fields`."""
+        """Return the names of `flat_fields`."""
         return [*cls.flat_fields()]
 
     @classmethod
-    def said_of(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is said under flat names of this value: None, and a flag that is as by default, say nothing."""
-        usual = {_flat_name(one): one.default for one in cls.parameters()}
-        names = [name for name in cls.flat_names() if given.get(name) is not None]
-        return {name: given[name] for name in names if given[name] is not usual.get(name)}
+    def pick_values(cls, flat_values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the flat values that mean something for this class: None, and a flag that is the default, do not."""
+        defaults = {_flat_name(parameter): parameter.default for parameter in cls.parameters()}
+        names = [name for name in cls.flat_names() if flat_values.get(name) is not None]
+        return {name: flat_values[name] for name in names if flat_values[name] is not defaults.get(name)}
 
     @classmethod
-    def mistakes(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Iterator[ParameterError]:
-        """What is wrong with each field of flat names by itself, in their order."""
-        for one in cls.parameters():
-            kind, name = one.metadata["kind"], _flat_name(one)
+    def mistakes(cls, flat_values: Mapping[str, Any], *, as_json: bool = False) -> Iterator[ParameterError]:
+        """Yield the error of each flat value that is wrong by itself, in the order of the fields."""
+        for parameter in cls.parameters():
+            kind, name = parameter.metadata["kind"], _flat_name(parameter)
             if isinstance(kind, Inner):
-                for each in kind.classes:
-                    own = each.said_of(given)
-                    yield from each.mistakes(own, as_json=as_json) if own else ()
+                for inner_class in kind.classes:
+                    inner_values = inner_class.pick_values(flat_values)
+                    yield from inner_class.mistakes(inner_values, as_json=as_json) if inner_values else ()
                 continue
-            value = given.get(name)
-            if value is None and one.default is not MISSING:
+            value = flat_values.get(name)
+            if value is None and parameter.default is not MISSING:
                 continue
             try:
                 if value is None:
-                    raise ParameterError(name, f"be given for {cls.called()}", "nothing")
+                    raise ParameterError(name, f"be given for {cls.name_in_errors()}", "nothing")
                 kind.read(name, kind.from_json(name, value) if as_json else value)
             except ParameterError as error:
                 yield error
 
     @classmethod
-    def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
-        """The value of flat names; what is None was left out. All of them must be names of this value."""
-        made: dict[str, Any] = {}
-        for one in cls.parameters():
-            kind, name = one.metadata["kind"], _flat_name(one)
+    def from_flat(cls, flat_values: Mapping[str, Any], *, as_json: bool = False) -> Self:
+        """Return the value of flat names; None means left out. All names must be names of this value."""
+        fields_by_name: dict[str, Any] = {}
+        for parameter in cls.parameters():
+            kind, name = parameter.metadata["kind"], _flat_name(parameter)
             if isinstance(kind, Inner):
-                value = kind.from_flat(given, as_json=as_json)
+                value = kind.from_flat(flat_values, as_json=as_json)
             else:
-                value = given.get(name)
+                value = flat_values.get(name)
                 value = kind.from_json(name, value) if as_json and value is not None else value
             if value is not None:
-                made[one.name] = value
-            elif one.default is MISSING:
-                raise ParameterError(name, f"be given for {cls.called()}", "nothing")
+                fields_by_name[parameter.name] = value
+            elif parameter.default is MISSING:
+                raise ParameterError(name, f"be given for {cls.name_in_errors()}", "nothing")
         try:
-            return cls(**made)
+            return cls(**fields_by_name)
         except ParameterError as error:  # which names a field, and whoever wrote this has another name for some
-            flat = {one.name: _flat_name(one) for one in cls.parameters()}
-            name = flat.get(error.parameter, error.parameter)
+            flat_names = {parameter.name: _flat_name(parameter) for parameter in cls.parameters()}
+            name = flat_names.get(error.parameter, error.parameter)
             raise ParameterError(name, error.must, error.came, error.hint) from None
 
 
 @dataclass(frozen=True)
 class Inner(Kind):
-    """A parameter that is a value itself, of one of some classes; `plain` makes one of what is none."""
+    """The kind of a parameter that is a value itself, of one of some classes; `plain` makes one of anything else."""
 
     classes: tuple[type[Value], ...] = ()
 
-    def from_flat(self, given: Mapping[str, Any], *, as_json: bool) -> Value | None:
-        """The value of which something is said; of two nothing can be said at once."""
-        own = {one: one.said_of(given) for one in self.classes}
-        said = [one for one, found in own.items() if found]
-        if len(said) > 1:
-            name = next(iter(own[said[1]]))
-            raise ParameterError(name, f"be left out if {next(iter(own[said[0]]))} is given", came(given[name]))
-        return said[0].from_flat(own[said[0]], as_json=as_json) if said else None
+    def from_flat(self, flat_values: Mapping[str, Any], *, as_json: bool) -> Value | None:
+        """Return the value that the flat values describe, or None; they may describe only one."""
+        values_by_class = {inner_class: inner_class.pick_values(flat_values) for inner_class in self.classes}
+        used_classes = [inner_class for inner_class, inner_values in values_by_class.items() if inner_values]
+        if len(used_classes) > 1:
+            name = next(iter(values_by_class[used_classes[1]]))
+            raise ParameterError(
+                name, f"be left out if {next(iter(values_by_class[used_classes[0]]))} is given", came(flat_values[name])
+            )
+        return used_classes[0].from_flat(values_by_class[used_classes[0]], as_json=as_json) if used_classes else None
 
 
 def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) -> Inner:
-    """A parameter that is a value itself. What is no value is given to `plain`."""
+    """Return the kind of a parameter that is a value itself. Anything else is given to `plain`."""
 
-    def read(name: str, given: Any) -> Any:
-        if isinstance(given, classes):
-            return given
-        if plain is None or isinstance(given, Value):
-            raise ParameterError(name, f"be {' or '.join(f'{one.__name__}(...)' for one in classes)}", came(given))
+    def read(name: str, argument: Any) -> Any:
+        if isinstance(argument, classes):
+            return argument
+        if plain is None or isinstance(argument, Value):
+            raise ParameterError(
+                name, f"be {' or '.join(f'{inner_class.__name__}(...)' for inner_class in classes)}", came(argument)
+            )
         try:
-            return plain(given)
+            return plain(argument)
         except ParameterError as error:
             raise ParameterError(name, error.must, error.came, error.hint) from None
 
     def python(value: Value) -> str:
-        told = list(value.said())
-        alone = plain is not None and len(told) == 1 and told[0][0] is value.parameters()[0]
-        return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
+        given_fields = list(value.non_default_fields())
+        is_plain = plain is not None and len(given_fields) == 1 and given_fields[0][0] is value.parameters()[0]
+        return given_fields[0][0].metadata["kind"].python(given_fields[0][1]) if is_plain else repr(value)
 
     return Inner(read, "TEXT", python=python, classes=classes)
 
 
-def plain(words: str) -> str:
-    """The help of a parameter without links.
+def strip_links(help_text: str) -> str:
+    """Return the help of a parameter without links.
 
-    >>> plain("in [each](by-group.md) group")
+    >>> strip_links("in [each](by-group.md) group")
     'in each group'
     """
-    return LINK.sub(r"\1", words)
+    return LINK.sub(r"\1", help_text)
 
 
-def _flat_name(one: Field[Any]) -> str:
-    return one.metadata["flat"] or one.name
+def _flat_name(parameter: Field[Any]) -> str:
+    return parameter.metadata["flat"] or parameter.name
 
 
-def _is_default(one: Field[Any], found: Any) -> bool:
-    return one.default is not None and bool(found == _read_default(one))
+def _is_default(parameter: Field[Any], value: Any) -> bool:
+    return parameter.default is not None and bool(value == _read_default(parameter))
 
 
 @cache
-def _read_default(one: Field[Any]) -> Any:
-    kind: Kind = one.metadata["kind"]
-    return kind.read(one.name, one.default)
+def _read_default(parameter: Field[Any]) -> Any:
+    kind: Kind = parameter.metadata["kind"]
+    return kind.read(parameter.name, parameter.default)
 
 
-def told(value: Json) -> str:
-    """JSON as text that tells it from all other: by what each part is, and not by how a class of its own looks."""
+def canonical_text(value: Json) -> str:
+    """Return JSON as a text that differs from all other, by what each part is, not by how its class looks."""
     match value:
         case None | bool():
             return repr(value)
@@ -272,18 +293,19 @@ def told(value: Json) -> str:
             plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
             return plain.__repr__(value)
         case dict():
-            return f"{{{', '.join(f'{told(name)}: {told(one)}' for name, one in value.items())}}}"
-    return f"[{', '.join(map(told, value))}]"
+            members = (f"{canonical_text(name)}: {canonical_text(member)}" for name, member in value.items())
+            return f"{{{', '.join(members)}}}"
+    return f"[{', '.join(map(canonical_text, value))}]"
 
 
-def said(one: Field[Any], found: Any) -> Json:
-    """What a field says, as JSON that tells it from all else."""
-    if found is None:
+def field_to_json(parameter: Field[Any], value: Any) -> Json:
+    """Return the value of a field as JSON that differs from that of any other value."""
+    if value is None:
         return None
-    if isinstance(found, Value):
-        return found.key
-    if isinstance(found, Column):
-        source = found.source if isinstance(found.source, str) else id(found.source)
-        return ["column", source, found.column, found.table]
-    written: Json = one.metadata["kind"].write(found)
-    return written
+    if isinstance(value, Value):
+        return value.key
+    if isinstance(value, Column):
+        source = value.source if isinstance(value.source, str) else id(value.source)
+        return ["column", source, value.column, value.table]
+    document: Json = parameter.metadata["kind"].write(value)
+    return document

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, USERS, Scale, column_of
+from dpselect.release.scale import GROUP_USERS, USERS, Scale, score_column
 
 TIMES = 95  # of 100 answers
 BETA = 1 - TIMES / 100
@@ -20,7 +20,7 @@ BETA = 1 - TIMES / 100
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What holds with `TIMES` % confidence, each sentence for itself; `numbers` are those in the sentences."""
+    """Sentences that hold with `TIMES` % confidence, each by itself, and the `numbers` in them."""
 
     sentences: tuple[str, ...] = ()
     numbers: Mapping[str, object] = field(default_factory=dict)
@@ -29,22 +29,27 @@ class Accuracy:
         return Accuracy((*self.sentences, *other.sentences), {**self.numbers, **other.numbers})
 
     @property
-    def of_nothing(self) -> Accuracy:
-        """What of it holds where nothing came back."""
-        kept = [one for one in self.sentences if any(mark in one for mark in OF_NOTHING)]
-        return Accuracy(tuple(one.replace(f"{SHORT}no missing item", "No item") for one in kept), self.numbers)
+    def without_items(self) -> Accuracy:
+        """Accuracy of an answer without items: the sentences that hold of missing items."""
+        sentences = [sentence for sentence in self.sentences if any(mark in sentence for mark in OF_NOTHING)]
+        return Accuracy(
+            tuple(sentence.replace(f"{SHORT}no missing item", "No item") for sentence in sentences), self.numbers
+        )
 
     @property
-    def told(self) -> tuple[str, tuple[str, ...]]:
-        """The first sentence as it follows on an answer, and all that it leaves to say."""
+    def opening_and_remainder(self) -> tuple[str, tuple[str, ...]]:
+        """First sentence as it continues the headline of an answer, and the sentences that remain."""
         if not self.sentences or not self.numbers:  # a sentence without a number says what cannot be said
             return "", self.sentences
-        first, _, more = self.sentences[0].partition(". ")
-        inner = ": ".join(f"{part[0].lower()}{part[1:]}" for part in first.removesuffix(".").split(": "))
-        return f"With {TIMES} % confidence, {inner}.", (more, *self.sentences[1:]) if more else self.sentences[1:]
+        first, _, remainder = self.sentences[0].partition(". ")
+        clause = ": ".join(f"{part[0].lower()}{part[1:]}" for part in first.removesuffix(".").split(": "))
+        return f"With {TIMES} % confidence, {clause}.", (
+            remainder,
+            *self.sentences[1:],
+        ) if remainder else self.sentences[1:]
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
+        """Return the accuracy in JSON types."""
         numbers = {name: formatting.plain(value) for name, value in self.numbers.items()}
         return {"confidence_percent": TIMES, **numbers, "statement": list(self.sentences)}
 
@@ -68,93 +73,104 @@ NONE, NO_OTHER = "none could be released", "no other could be released"
 DISCOVERED, OF_DOMAIN = "A discovered item", "An item of the domain"
 
 
-def whole(gap: Fraction) -> int:
-    """Counts are whole: a gap that is below t is at most the largest whole number below t."""
+def largest_whole_below(gap: Fraction) -> int:
+    """Return the largest count below a gap, since counts are whole; at least 0."""
     return max(0, gap.__ceil__() - 1)
 
 
 # ---- what was chosen --------------------------------------------------------------------------------------
 
 
-def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
-    """Of one that was chosen; no scale is that of the caller's own scores."""
+def chosen_item(gap: Fraction, scale: Scale | None) -> Accuracy:
+    """Return the accuracy of an item that was chosen; without a scale, by scores of the caller's own."""
     if scale is not None:
-        most = scale.said(whole(gap))
-        return Accuracy((f"{CHOSEN[0]} over {most} more than this one.",), {"gap": whole(gap)})
+        score = scale.format_score(largest_whole_below(gap))
+        return Accuracy((f"{CHOSEN[0]} over {score} more than this one.",), {"gap": largest_whole_below(gap)})
     return Accuracy((f"{CHOSEN[1]} over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
-def ranking(gap: int, *, what: str = "An item", scale: Scale = USERS) -> Accuracy:
-    """Of items best first: of all that there are, of a domain, or of those that were discovered."""
-    said = f"{what} {BELOW} at most {scale.said(gap)} more than that other."
-    return Accuracy((said,), {"gap": scale.value(gap)})
+def ranking(gap: int, *, noun: str = "An item", scale: Scale = USERS) -> Accuracy:
+    """Return the accuracy of items best first: of all items, of a domain, or of those that were discovered."""
+    sentence = f"{noun} {BELOW} at most {scale.format_score(gap)} more than that other."
+    return Accuracy((sentence,), {"gap": scale.value(gap)})
 
 
-def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
-    """Of a set of items of a domain."""
-    said = f"{OF_DOMAIN} that is left out has at most {scale.said(gap)} more than any one here."
-    return Accuracy((said,), {"gap": scale.value(gap)})
+def unordered_set(gap: int, scale: Scale = USERS) -> Accuracy:
+    """Return the accuracy of a set of items of a domain."""
+    sentence = f"{OF_DOMAIN} that is left out has at most {scale.format_score(gap)} more than any one here."
+    return Accuracy((sentence,), {"gap": scale.value(gap)})
 
 
-def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
-    """Of a list that may come back shorter than k."""
-    said = (
-        f"{SHORT}no missing item has over {scale.said(reach)} more than the "
-        f"item at rank {after:,} (over {scale.said(reach)} in total, if there are fewer items)."
+def early_end(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
+    """Return the accuracy of a list that may be shorter than k."""
+    sentence = (
+        f"{SHORT}no missing item has over {scale.format_score(reach)} more than the "
+        f"item at rank {after:,} (over {scale.format_score(reach)} in total, if there are fewer items)."
     )
-    return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
+    return Accuracy((sentence,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
-def ranks_before(
+def planned_ranks(
     gap: int, added: int | None, several: bool, values: str, scale: Scale, *, shared: int | None = None
 ) -> Accuracy:
-    """Of quantiles that are not drawn yet, of the counted `values`, whatever the data are.
+    """Return the accuracy of quantiles that are not drawn yet, of the counted `values`, for any data.
 
     What an answer states is `added` above what is true on average, where that is less than the gap. `shared` is the
     number of users at one value that the gap is for.
     """
-    whom = "any of the values" if several else "the value"
-    said = f"{OF_VALUES}{values}{ABOUT_VALUES}at most {scale.said(gap)} too many will lie below {whom}, or above."
+    subject = "any of the values" if several else "the value"
+    sentence = (
+        f"{OF_VALUES}{values}{ABOUT_VALUES}at most {scale.format_score(gap)} too many will lie below {subject}, "
+        "or above."
+    )
     if shared is not None:
-        said += f" Where over {shared // 10**6} million users share one value, it may be more."
+        sentence += f" Where over {shared // 10**6} million users share one value, it may be more."
     numbers: dict[str, object] = {"gap": gap}
     if added is not None:
         numbers["added_by_noise"] = added
-        said += (
+        sentence += (
             f" The answer states how many by counts with noise, on average about {added:,} more than there are, if all "
             "values differ."
         )
-    return Accuracy((said,), numbers)
+    return Accuracy((sentence,), numbers)
 
 
-def ranks(most: tuple[int, int], users: int, width: int, several: bool, values: str, scale: Scale) -> Accuracy:
-    """Of quantiles of the counted `values`, of about so many users, of whom `most` too many lie below and above."""
-    below, above = most
-    whom = "any of these values" if several else "the value"
-    said = f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.said(max(0, users))} {up_to(below)} too many lie below "
-    said += f"{whom}, and {up_to(above)} too many above"
+def ranks(too_many: tuple[int, int], users: int, width: int, several: bool, values: str, scale: Scale) -> Accuracy:
+    """Return the accuracy of quantiles: `too_many` of about `users` lie below and above at most."""
+    too_many_below, too_many_above = too_many
+    subject = "any of these values" if several else "the value"
+    sentence = (
+        f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.format_score(max(0, users))} "
+        f"{format_at_most(too_many_below)} too many lie below {subject}, and "
+        f"{format_at_most(too_many_above)} too many above"
+    )
     if several:
-        said += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
-    said += "."
-    of_users = f"The {scale.truth} is {max(0, users):,} plus or minus {width:,}."
-    numbers = {"too_many_below": below, "too_many_above": above, "users": users, "width_of_users": width}
-    return Accuracy((said, of_users), numbers)
+        sentence += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
+    sentence += "."
+    users_sentence = f"The {scale.truth} is {max(0, users):,} plus or minus {width:,}."
+    numbers = {
+        "too_many_below": too_many_below,
+        "too_many_above": too_many_above,
+        "users": users,
+        "width_of_users": width,
+    }
+    return Accuracy((sentence, users_sentence), numbers)
 
 
-def up_to(number: int) -> str:
-    """How many there are at most, before what they are."""
+def format_at_most(number: int) -> str:
+    """Format an upper bound on a number."""
     return f"at most {number:,}" if number else "none"
 
 
-def ranks_of_groups(most: tuple[int, int], several: bool, values: str, scale: Scale) -> Accuracy:
-    """Of quantiles in every group, whose numbers the table has; `most` are the largest of all groups."""
-    said = (
+def ranks_of_groups(too_many: tuple[int, int], several: bool, values: str, scale: Scale) -> Accuracy:
+    """Return the accuracy of quantiles in every group; `too_many` are the largest numbers of all groups."""
+    sentence = (
         f"{OF_VALUES}{values}{ABOUT_VALUES}at most too_many_below {scale.counted}users too many lie below "
         f"{'a' if several else 'the'} value, and at most too_many_above too many above"
     )
-    said += "; the numbers of all values of a group hold at once." if several else "."
-    numbers = {"too_many_below": most[0], "too_many_above": most[1]}
-    return Accuracy((said,), numbers)
+    sentence += "; the numbers of all values of a group hold at once." if several else "."
+    numbers = {"too_many_below": too_many[0], "too_many_above": too_many[1]}
+    return Accuracy((sentence,), numbers)
 
 
 # ---- counts -----------------------------------------------------------------------------------------------
@@ -165,75 +181,82 @@ ONE_ROW = "any one row, chosen beforehand,"
 OUTSIDE = "about 1 in 20 rows may be outside"
 
 
-def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
-    """Between which scores the true one lies; none is below 0."""
+def score_interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
+    """Return the ends between which the score without noise lies; none is below 0."""
     if count is None or width is None:
         return None, None
     return scale.value(max(0, count - width)), scale.value(max(0, count + width))
 
 
-def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
-    """Of counts with noise of their own, which the choice of the items has not seen."""
+def separate_counts(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
+    """Return the accuracy of counts with noise of their own, on which the choice of the items does not depend."""
     spread = f"{scale.value(width):,}{nearer}"
-    said = f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
-    return Accuracy((said,), {"width_of_counts": scale.value(width)})
+    sentence = (
+        f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
+    )
+    return Accuracy((sentence,), {"width_of_counts": scale.value(width)})
 
 
-def leads(lead: int, scale: Scale = USERS, what: str = "item", within: str = "") -> Accuracy:
-    """Of differences of counts: all pairs at once, of noise that has not chosen the items.
+def leads(lead: int, scale: Scale = USERS, noun: str = "item", within: str = "") -> Accuracy:
+    """Return the accuracy of differences of counts: of all pairs at once, by noise that has not chosen the items.
 
     `within` says of which items, where not of all.
     """
-    less = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
-    said = (
-        f"{PAIRS} of {what}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger "
-        f"by at least {less}. Certain places among them follow from this."
+    least_difference = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
+    sentence = (
+        f"{PAIRS} of {noun}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger "
+        f"by at least {least_difference}. Certain places among them follow from this."
     )
-    return Accuracy((said,), {LEAD: scale.value(lead)})
+    return Accuracy((sentence,), {LEAD: scale.value(lead)})
 
 
 def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
-    """Of the noisy numbers of users of groups; of weights these are users who give an item something."""
+    """Return the accuracy of noisy numbers of users of groups; with weights, of users who give an item something."""
     truth = "number of counted users" if scale.bounds else "true number of users"
-    said = (
+    sentence = (
         f"The {truth} of any one group, chosen beforehand, is between low and high: "
-        f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
+        f"{score_column(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
-    return Accuracy((said,), {"width_of_group_users": width})
+    return Accuracy((sentence,), {"width_of_group_users": width})
 
 
 def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
-    """Of the number of all users."""
-    said = f"The {scale.truth} is between low and high: {scale.noisy} plus or minus {width:,}."
-    return Accuracy((said,), {"width_of_counts": width})
+    """Return the accuracy of the number of all users."""
+    sentence = f"The {scale.truth} is between low and high: {scale.noisy} plus or minus {width:,}."
+    return Accuracy((sentence,), {"width_of_counts": width})
 
 
-def counts_of_all(width: int, one: int, scale: Scale = USERS, what: str = "item") -> Accuracy:
-    """Of the counts of a whole domain, each with noise of its own."""
-    single = f"That of one {what}, chosen before the counts are seen, is within {scale.said(one)} of its count."
-    return Accuracy((_at_once(width, scale, what), single), {"width_of_counts": width, "width_of_one_count": one})
+def counts_of_all(width: int, single_width: int, scale: Scale = USERS, noun: str = "item") -> Accuracy:
+    """Return the accuracy of the counts of a whole domain, each with noise of its own."""
+    single = (
+        f"That of one {noun}, chosen before the counts are seen, is within {scale.format_score(single_width)} of its "
+        "count."
+    )
+    return Accuracy(
+        (_at_once(width, scale, noun), single), {"width_of_counts": width, "width_of_one_count": single_width}
+    )
 
 
-def _at_once(width: int, scale: Scale, what: str = "item") -> str:
-    """That all intervals hold together."""
+def _at_once(width: int, scale: Scale, noun: str = "item") -> str:
+    """Return the sentence that all intervals hold at once."""
     truth = scale.truth.replace("number", "numbers", 1)
-    return f"The {truth} of all {what}s {AT_ONCE}: {scale.noisy} plus or minus {width:,}."
+    return f"The {truth} of all {noun}s {AT_ONCE}: {scale.noisy} plus or minus {width:,}."
 
 
-def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
-    """Of the counts of a union, in which every user counts for a few of their items."""
-    return counts_apart(max(widths), scale, ", or nearer" if len(set(widths)) > 1 else "")
+def union_counts(widths: Sequence[int], scale: Scale) -> Accuracy:
+    """Return the accuracy of the counts of a union, in which every user counts for a few of their items."""
+    return separate_counts(max(widths), scale, ", or nearer" if len(set(widths)) > 1 else "")
 
 
-def counts_that_decided(width: int, scale: Scale) -> Accuracy:
-    """Of the noisy counts of a union that decided which items it has."""
-    said = (
+def selecting_counts(width: int, scale: Scale) -> Accuracy:
+    """Return the accuracy of the noisy counts that decided which items a union has."""
+    sentence = (
         f"The {scale.truth} of {ONE_ROW} is between low and high, even if noise lifted it above the threshold: "
         f"for counts far above it, {scale.noisy} plus or minus {width:,}; {OUTSIDE}."
     )
-    return Accuracy((said,), {"width_of_counts": width})
+    return Accuracy((sentence,), {"width_of_counts": width})
 
 
-def said_users(number: int) -> str:
-    """So many users."""
-    return USERS.said(number)
+def format_users(number: int) -> str:
+    """Format a number of users."""
+    return USERS.format_score(number)

@@ -15,12 +15,12 @@ from dpselect.release.release import Ended, Item, Kind, Measurement, Release, St
 from dpselect.release.statement import Ranked
 
 
-def archived(release: Release) -> str:
-    """The release as one line of text. What a budget was charged is the ledger's own."""
+def archive_release(release: Release) -> str:
+    """Return the release as one line of text. What a budget was charged is recorded by the ledger itself."""
     statement, accuracy = release.privacy, release.accuracy
     return json.dumps(
         {
-            "items": [_row(item) for item in release.items],
+            "items": [_item_to_json(item) for item in release.items],
             "kind": str(release.kind),
             "counted": release.counted,
             "ended": str(release.ended),
@@ -29,12 +29,12 @@ def archived(release: Release) -> str:
             "delta": str(statement.delta),
             "neighbors": str(statement.neighbors),
             "mechanism": statement.mechanism,
-            "parameters": typed.named(statement.parameters),
+            "parameters": typed.mapping_to_json(statement.parameters),
             "bound": statement.bound,
             "sentences": list(statement.sentences),
             "unit": statement.unit,
-            "accuracy": [list(accuracy.sentences), typed.named(accuracy.numbers)],
-            **({} if release.groups is None else {"groups": _groups(release.groups)}),
+            "accuracy": [list(accuracy.sentences), typed.mapping_to_json(accuracy.numbers)],
+            **({} if release.groups is None else {"groups": _groups_to_json(release.groups)}),
             **({} if release.question is None else {"question": dict(release.question)}),
         },
         ensure_ascii=False,
@@ -43,63 +43,64 @@ def archived(release: Release) -> str:
     )
 
 
-def restored(text: str) -> Release:
-    """The release that `archived` wrote."""
-    found = json.loads(text)
+def restore_release(text: str) -> Release:
+    """Return the release that `archive_release` wrote."""
+    document = json.loads(text)
     statement = Statement(
-        epsilon=Fraction(found["epsilon"]),
-        delta=Fraction(found["delta"]),
-        neighbors=Neighbors(found["neighbors"]),
-        mechanism=found["mechanism"],
-        parameters=typed.names(found["parameters"]),
-        bound=found["bound"],
-        sentences=tuple(found["sentences"]),
-        unit=found["unit"],
+        epsilon=Fraction(document["epsilon"]),
+        delta=Fraction(document["delta"]),
+        neighbors=Neighbors(document["neighbors"]),
+        mechanism=document["mechanism"],
+        parameters=typed.mapping_from_json(document["parameters"]),
+        bound=document["bound"],
+        sentences=tuple(document["sentences"]),
+        unit=document["unit"],
     )
-    said, numbers = found["accuracy"]
+    sentences, numbers = document["accuracy"]
     return Release(
-        items=tuple(_item(row) for row in found["items"]),
-        kind=Kind(found["kind"]),
-        counted=found["counted"],
-        ended=Ended(found["ended"]),
+        items=tuple(_item_from_json(row) for row in document["items"]),
+        kind=Kind(document["kind"]),
+        counted=document["counted"],
+        ended=Ended(document["ended"]),
         privacy=statement,
-        secure=found["secure"],
-        accuracy=Accuracy(tuple(said), typed.names(numbers)),
-        groups=_read_groups(found["groups"]) if "groups" in found else None,
-        question=found.get("question"),
+        secure=document["secure"],
+        accuracy=Accuracy(tuple(sentences), typed.mapping_from_json(numbers)),
+        groups=_groups_from_json(document["groups"]) if "groups" in document else None,
+        question=document.get("question"),
     )
 
 
-def _row(item: Item) -> list[Json]:
-    row: list[Json] = [typed.label(item.item), item.rank, item.count, item.low, item.high]
-    more: list[Json] = [
-        [typed.label(one) for one in item.group],
-        [[one.name, one.value, one.low, one.high] for one in item.measures],
+def _item_to_json(item: Item) -> list[Json]:
+    row: list[Json] = [typed.label_to_json(item.item), item.rank, item.count, item.low, item.high]
+    optional: list[Json] = [
+        [typed.label_to_json(value) for value in item.group],
+        [[measure.name, measure.value, measure.low, measure.high] for measure in item.measures],
         [] if item.ranked is None else list(vars(item.ranked).values()),
     ]
-    while more and not more[-1]:
-        more.pop()
-    return [*row, *more]
+    while optional and not optional[-1]:
+        optional.pop()
+    return [*row, *optional]
 
 
-def _item(row: list[Any]) -> Item:
-    label, rank, count, low, high, *more = row
-    group = tuple(map(typed.read, more[0])) if more else ()
-    measures = tuple(Measurement(*one) for one in more[1]) if len(more) > 1 else ()
-    ranked = Ranked(*more[2]) if len(more) > 2 else None
-    return Item(typed.read(label), rank, count, low, high, group, measures, ranked)
+def _item_from_json(row: list[Any]) -> Item:
+    label, rank, count, low, high, *optional = row
+    group = tuple(map(typed.value_from_json, optional[0])) if optional else ()
+    measures = tuple(Measurement(*fields) for fields in optional[1]) if len(optional) > 1 else ()
+    ranked = Ranked(*optional[2]) if len(optional) > 2 else None
+    return Item(typed.value_from_json(label), rank, count, low, high, group, measures, ranked)
 
 
-def _groups(groups: Groups) -> dict[str, Json]:
-    shown: list[Json] = [
-        [[typed.label(one) for one in group.values], str(group.ended), group.users, group.low, group.high]
+def _groups_to_json(groups: Groups) -> dict[str, Json]:
+    rows: list[Json] = [
+        [[typed.label_to_json(value) for value in group.values], str(group.ended), group.users, group.low, group.high]
         for group in groups.shown
     ]
-    return {"columns": list(groups.columns), "shown": shown, "counted": groups.counted}
+    return {"columns": list(groups.columns), "shown": rows, "counted": groups.counted}
 
 
-def _read_groups(found: dict[str, Any]) -> Groups:
-    shown = (
-        Group(tuple(map(typed.read, values)), Ended(ended), *numbers) for values, ended, *numbers in found["shown"]
+def _groups_from_json(document: dict[str, Any]) -> Groups:
+    groups = (
+        Group(tuple(map(typed.value_from_json, values)), Ended(ended), *numbers)
+        for values, ended, *numbers in document["shown"]
     )
-    return Groups(tuple(found["columns"]), tuple(shown), found["counted"])
+    return Groups(tuple(document["columns"]), tuple(groups), document["counted"])

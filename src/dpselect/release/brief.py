@@ -1,6 +1,6 @@
-"""Brief: what a print shows of an answer. One line each: what came back, how good it is, who counted, and the price.
+"""Brief: the print of an answer. One line each: its headline, its accuracy, who counted, and the price.
 
-The words need no theory; `Release.explain` has all that is to be said. What was counted (users, items, ranks, sums) is
+The words need no theory; `Release.explain` has every sentence. What was counted (users, items, ranks, sums) is
 written with separators of thousands; values of a column (items, quantiles) are as the column has them.
 """
 
@@ -27,12 +27,12 @@ from dpselect.release.accuracy import (
     OF_VALUES,
     TIMES,
     TOO_MANY,
-    up_to,
+    format_at_most,
 )
-from dpselect.release.formatting import counted
-from dpselect.release.scale import COUNTED, OF_HERE, USERS_BY, WHO, said_items, score_of, unit_of
+from dpselect.release.formatting import format_count
+from dpselect.release.scale import COUNTED, OF_RETURNED, THEREFORE, USERS_BY, format_items, score_name, unit_of_counts
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
-from dpselect.release.table import Leaflet, TextTable, filled
+from dpselect.release.table import Leaflet, TextTable, wrap_text
 
 if TYPE_CHECKING:
     from dpselect.release.accuracy import Accuracy
@@ -43,43 +43,43 @@ ALONE = " in each group alone"
 NOT_ABSENT = "there may be others"
 CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 LARGEST = 10**300  # of a bound
-MOST_ITEMS = "max_items_per_user"
+MAX_ITEMS_PARAMETER = "max_items_per_user"
 RANKED_BY_ALL = "by all items of every user, "  # before what is said of a ranking where counts are of fewer
 OF_ROWS = {"once_in_each", "max_rows_per_user"}  # bounds that decide who has an item
 DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
 
 
 class Answer(Protocol):
-    """What a print, or a picture, shows of a release."""
+    """The parts of a release that a print, or a picture, shows."""
 
     @property
     def items(self) -> Sequence[Item]:
-        """What came back."""
+        """The items that were returned."""
         ...
 
     @property
     def privacy(self) -> Statement:
-        """The promise."""
+        """The promise of privacy."""
         ...
 
     @property
     def secure(self) -> bool:
-        """Were the draws made for it?"""
+        """True unless the draws were made for tests."""
         ...
 
     @property
     def kind(self) -> Kind:
-        """What the items are to each other."""
+        """The relation of the items to each other."""
         ...
 
     @property
     def counted(self) -> bool:
-        """Have they noisy counts?"""
+        """True if the items have noisy counts."""
         ...
 
     @property
     def complete(self) -> bool:
-        """Are there as many as were asked for?"""
+        """True if there are as many items as were asked for."""
         ...
 
     @property
@@ -89,7 +89,7 @@ class Answer(Protocol):
 
     @property
     def accuracy(self) -> Accuracy:
-        """How good it is."""
+        """The accuracy of the answer."""
         ...
 
     @property
@@ -103,296 +103,340 @@ class Answer(Protocol):
         ...
 
 
-def leaflet(answer: Answer, table: TextTable, said: str, outcome: Sequence[str], *, apart: bool) -> Leaflet:
-    """The answer for a print; `apart` where a lower rank has a larger count."""
-    first, below = headline(answer, said), [filled(line) for line in lines(answer, apart=apart)]
+def brief_leaflet(
+    answer: Answer, table: TextTable, sentence: str, outcome: Sequence[str], *, ranks_disagree: bool
+) -> Leaflet:
+    """Return the answer for a print; `ranks_disagree` if a lower rank has a larger count."""
+    first_line, lines_below = (
+        headline(answer, sentence),
+        [wrap_text(line) for line in describe_answer(answer, ranks_disagree=ranks_disagree)],
+    )
     if answer.items and not _is_named(answer):
-        return Leaflet(_rounded(answer, table), below, (), said=first, outcome=outcome)
-    return Leaflet(TextTable({}), [*map(filled, [first, *outcome]), *below], ())
+        return Leaflet(_round_table(answer, table), lines_below, (), headline=first_line, outcome=outcome)
+    return Leaflet(TextTable({}), [*map(wrap_text, [first_line, *outcome]), *lines_below], ())
 
 
-def lines(answer: Answer, *, apart: bool = False) -> list[str]:
-    """How good it is, who counted where bounds cut, and what it cost."""
-    return [line for line in (good(answer, apart=apart), who(answer), price(answer)) if line]
+def describe_answer(answer: Answer, *, ranks_disagree: bool = False) -> list[str]:
+    """Return lines with the accuracy, who counted if a bound cut, and the cost."""
+    return [
+        line
+        for line in (
+            describe_accuracy(answer, ranks_disagree=ranks_disagree),
+            describe_who_counts(answer),
+            describe_price(answer),
+        )
+        if line
+    ]
 
 
 # ---- what came back ---------------------------------------------------------------------------------------
 
 
-def headline(answer: Answer, said: str) -> str:
-    """What came back, and what is not said by that."""
-    used, found = answer.privacy.parameters, len(answer.items)
+def headline(answer: Answer, sentence: str) -> str:
+    """Return the headline of an answer, and what it does not say about missing items or groups."""
+    parameters, item_count = answer.privacy.parameters, len(answer.items)
     if answer.groups is not None:
-        missing = "" if used.get("groups_listed") else " A group that is not shown may still have users."
-        return f"{said}{missing}"
-    if not found:
-        return said.replace(NO_OTHER, NONE).replace(NONE, f"{NONE}, though there may be some")
-    asked = used.get("q")
-    if answer.kind is Kind.VALUES and isinstance(asked, tuple):
-        shown = _values(answer)
-        about = shown != [item.item for item in answer.items]
-        return formatting.quantiles([float(q) for q in asked], shown, about=about)
+        missing = "" if parameters.get("groups_listed") else " A group that is not shown may still have users."
+        return f"{sentence}{missing}"
+    if not item_count:
+        return sentence.replace(NO_OTHER, NONE).replace(NONE, f"{NONE}, though there may be some")
+    shares = parameters.get("q")
+    if answer.kind is Kind.VALUES and isinstance(shares, tuple):
+        values = _rounded_values(answer)
+        is_rounded = values != [item.item for item in answer.items]
+        return formatting.quantiles([float(q) for q in shares], values, is_rounded=is_rounded)
     if not answer.complete:
-        return said.replace(NO_OTHER, f"{NO_OTHER}, though there may be more")
-    return said
+        return sentence.replace(NO_OTHER, f"{NO_OTHER}, though there may be more")
+    return sentence
 
 
 def _is_named(answer: Answer) -> bool:
-    """Is the one item all that a table would show, and in the sentence already?"""
+    """Return whether the headline names the one item, and a table would show nothing else."""
     if len(answer.items) != 1 or answer.groups is not None or answer.counted or answer.kind is Kind.SET:
         return False
     return answer.complete and "compared_with" not in answer.privacy.parameters
 
 
-def _rounded(answer: Answer, table: TextTable) -> TextTable:
-    """The table, its quantiles without digits that no reader needs."""
+def _round_table(answer: Answer, table: TextTable) -> TextTable:
+    """Return the table, its quantiles without digits that no reader needs."""
     if answer.kind is not Kind.VALUES or "value" not in table.columns:
         return table
-    return replace(table, columns={**table.columns, "value": [formatting.text(one) for one in _values(answer)]})
+    return replace(
+        table, columns={**table.columns, "value": [formatting.text(value) for value in _rounded_values(answer)]}
+    )
 
 
-def _values(answer: Answer) -> list[object]:
-    """Quantiles: multiples of a step that is not tiny as they are, others in four digits or more."""
-    found: list[object] = [item.item for item in answer.items]
-    used = answer.privacy.parameters
-    if "bounds" not in used:
-        return [float(f"{one:.{DIGITS}g}") if isinstance(one, float) else one for one in found]
-    digits = _digits(used["bounds"], used.get("step"))
-    return found if digits is None else [_about(one, digits) if isinstance(one, float) else one for one in found]
+def _rounded_values(answer: Answer) -> list[object]:
+    """Return quantiles: multiples of a step that is not tiny as they are, others in four digits or more."""
+    values: list[object] = [item.item for item in answer.items]
+    parameters = answer.privacy.parameters
+    if "bounds" not in parameters:
+        return [float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for value in values]
+    digits = _needed_decimals(parameters["bounds"], parameters.get("step"))
+    return (
+        values
+        if digits is None
+        else [_round_value(value, digits) if isinstance(value, float) else value for value in values]
+    )
 
 
-def _about(value: float, digits: int) -> float:
-    """A value in so many decimals, or in as many digits of its own where it is small beside the bounds."""
+def _round_value(value: float, digits: int) -> float:
+    """Round a value to so many decimals, or to as many digits of its own if it is small beside the bounds."""
     if not value or not math.isfinite(value):
         return value
     return round(value, max(digits, DIGITS - 1 - math.floor(math.log10(abs(value)))))
 
 
-def _digits(bounds: object, step: object) -> int | None:
-    """Of the decimals that tell parts of the bounds apart; None where the step is no finer, or nobody knows."""
-    ends = [one for one in bounds if isinstance(one, Fraction)] if isinstance(bounds, tuple) else []
+def _needed_decimals(bounds: object, step: object) -> int | None:
+    """Return the decimals that a part of the bounds needs; None if the step is no finer, or is not known."""
+    ends = [end for end in bounds if isinstance(end, Fraction)] if isinstance(bounds, tuple) else []
     if len(ends) != 2 or not isinstance(step, Fraction):
         return None
-    part = (ends[1] - ends[0]) / 10**DIGITS
-    return -math.floor(math.log10(part.numerator) - math.log10(part.denominator)) if 0 < step < part else None
+    resolution = (ends[1] - ends[0]) / 10**DIGITS
+    return (
+        -math.floor(math.log10(resolution.numerator) - math.log10(resolution.denominator))
+        if 0 < step < resolution
+        else None
+    )
 
 
 # ---- how good it is ---------------------------------------------------------------------------------------
 
 
-def good(answer: Answer, *, apart: bool = False) -> str:
-    """The most telling of how good it is, in a line; empty where nothing can be said."""
+def describe_accuracy(answer: Answer, *, ranks_disagree: bool = False) -> str:
+    """Return the most useful line on the accuracy, or "" if nothing can be said."""
     numbers = answer.accuracy.numbers
     if not answer.items and "reach" in numbers:
-        most, rank = _most(answer, "reach"), counted(numbers.get("rank_of_reach"))
-        said = (
-            f"no item{_but(answer)} has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
+        reach, rank = _format_bound(answer, "reach"), format_count(numbers.get("rank_of_reach"))
+        sentence = (
+            f"no item{_but_excluded(answer)} has over {reach} more than the one at rank {rank} (or in total, if there "
+            "are fewer)"
         )
-        return f"{SURE}{_alone(answer)}, {said}."
+        return f"{SURE}{_in_each_group(answer)}, {sentence}."
     if answer.kind is Kind.VALUES and all(name in numbers for name in TOO_MANY):
-        return _quantiles(answer)
+        return _describe_quantiles(answer)
     if (answer.counted and "width_of_counts" in numbers) or "width_of_measures" in numbers:
-        return _counts(answer, apart=apart)
-    if "gap" in numbers and _says(answer, *CHOSEN):
-        return _chosen(answer)
-    order = _order(answer)
-    if order:
-        return f"{SURE}{_alone(answer)}, {order}."
-    return _found(answer) or answer.accuracy.told[0]
+        return _describe_counts(answer, ranks_disagree=ranks_disagree)
+    if "gap" in numbers and _has_phrase(answer, *CHOSEN):
+        return _describe_choice(answer)
+    order_text = _describe_order(answer)
+    if order_text:
+        return f"{SURE}{_in_each_group(answer)}, {order_text}."
+    return _describe_found_items(answer) or answer.accuracy.opening_and_remainder[0]
 
 
-def _says(answer: Answer, *marks: str) -> bool:
-    return any(mark in said for said in answer.accuracy.sentences for mark in marks)
+def _has_phrase(answer: Answer, *phrases: str) -> bool:
+    return any(phrase in sentence for sentence in answer.accuracy.sentences for phrase in phrases)
 
 
-def _but(answer: Answer) -> str:
-    """Of which missing items nothing is said."""
+def _but_excluded(answer: Answer) -> str:
+    """Return the exception for missing items that a list excludes, of which nothing is known."""
     return " but the excluded" if EXCLUDED in answer.privacy.parameters else ""
 
 
-def _alone(answer: Answer) -> str:
+def _in_each_group(answer: Answer) -> str:
     return "" if answer.groups is None else ALONE
 
 
-def _most(answer: Answer, name: str) -> str:
-    """A number of the accuracy and what it counts; of the caller's own scores only the number."""
+def _format_bound(answer: Answer, name: str) -> str:
+    """Format a number of the accuracy and what it counts; of the caller's own scores only the number."""
     number = answer.accuracy.numbers.get(name)
     if isinstance(number, Fraction):
         return formatting.price(number)
-    unit = unit_of(_of_ranking(answer))
-    return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
+    unit = unit_of_counts(_ranking_parameters(answer))
+    return f"{format_count(number)} {unit.replace('users', 'user') if number == 1 else unit}"
 
 
-def _of_ranking(answer: Answer) -> Mapping[str, object]:
-    """The parameters of the ranking: a bound on the items that came back keeps nobody from counting there."""
-    used = answer.privacy.parameters
-    if not _is_of_winners(answer):
-        return used
-    bounds = used.get(COUNTED)
-    more = {one: most for one, most in bounds.items() if one != MOST_ITEMS} if isinstance(bounds, Mapping) else {}
-    rest = {name: value for name, value in used.items() if name != COUNTED}
-    return {**rest, COUNTED: more} if more else rest
+def _ranking_parameters(answer: Answer) -> Mapping[str, object]:
+    """Return the parameters of the ranking, in which everybody counts if a bound is on returned items only."""
+    parameters = answer.privacy.parameters
+    if not _counts_returned_only(answer):
+        return parameters
+    bounds = parameters.get(COUNTED)
+    ranking_bounds = (
+        {bound_name: bound for bound_name, bound in bounds.items() if bound_name != MAX_ITEMS_PARAMETER}
+        if isinstance(bounds, Mapping)
+        else {}
+    )
+    other_parameters = {name: value for name, value in parameters.items() if name != COUNTED}
+    return {**other_parameters, COUNTED: ranking_bounds} if ranking_bounds else other_parameters
 
 
-def _is_of_winners(answer: Answer) -> bool:
-    """Were items counted once more when they had come back, of every user some?"""
-    return OF_HERE in _who_counts(answer)
+def _counts_returned_only(answer: Answer) -> bool:
+    """Return whether returned items were counted once more, for each user only some of them."""
+    return OF_RETURNED in _who_counts(answer)
 
 
 def _who_counts(answer: Answer) -> str:
-    """The sentence that says who counts, without what follows for numbers; empty where all do."""
+    """Return the sentence that says who counts, without what follows for numbers; "" if all do."""
     if COUNTED not in answer.privacy.parameters:
         return ""
-    said = (one for one in answer.privacy.sentences if one.startswith("Each ") and f"{WHO}{COUNTED} " in one)
-    return next(said, "").partition(WHO)[0]
+    sentences = (
+        sentence
+        for sentence in answer.privacy.sentences
+        if sentence.startswith("Each ") and f"{THEREFORE}{COUNTED} " in sentence
+    )
+    return next(sentences, "").partition(THEREFORE)[0]
 
 
-def _order(answer: Answer) -> str:
-    """By how much a ranking is off at most: how far a mistake goes, and no lead of one item over another."""
+def _describe_order(answer: Answer) -> str:
+    """Return by how much a ranking is off at most; not the lead of one item over another."""
     numbers = answer.accuracy.numbers
-    asked = next((said for said in answer.accuracy.sentences if said.endswith(AS_ASKED)), "")
-    if asked and "within" in numbers:
-        return f"{asked[0].lower()}{asked[1:]}".removesuffix(".")
-    if "gap" not in numbers or not _says(answer, BELOW):
+    target_sentence = next((sentence for sentence in answer.accuracy.sentences if sentence.endswith(AS_ASKED)), "")
+    if target_sentence and "within" in numbers:
+        return f"{target_sentence[0].lower()}{target_sentence[1:]}".removesuffix(".")
+    if "gap" not in numbers or not _has_phrase(answer, BELOW):
         return ""
-    most = _most(answer, "gap")
+    bound = _format_bound(answer, "gap")
     if "found_with_users" in numbers:
-        return f"no lower item has over {most} more; {NOT_ABSENT}"
-    return f"no lower or missing item{_but(answer)} has over {most} more"
+        return f"no lower item has over {bound} more; {NOT_ABSENT}"
+    return f"no lower or missing item{_but_excluded(answer)} has over {bound} more"
 
 
-def _counts(answer: Answer, *, apart: bool) -> str:
-    """What the columns low and high hold, and of a ranking how good it is."""
-    used, numbers = answer.privacy.parameters, answer.accuracy.numbers
-    score, cut = score_of(used), COUNTED in used
-    truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
+def _describe_counts(answer: Answer, *, ranks_disagree: bool) -> str:
+    """Describe the columns low and high, and of a ranking how accurate it is."""
+    parameters, numbers = answer.privacy.parameters, answer.accuracy.numbers
+    score, is_cut = score_name(parameters), COUNTED in parameters
+    truth = "counted users" if is_cut and score == "count" else f"{'counted' if is_cut else 'true'} {score}"
     truth = "counted numbers" if "width_of_measures" in numbers else truth
-    be = "are" if truth.endswith(("users", "numbers")) else "is"
-    if used.get(USERS_BY) == ():
-        said = [f"{SURE}, the {truth} {be} from low to high"]
-    elif _says(answer, AT_ONCE):
-        sure = SURE if LEAD not in numbers else f"Each {SURE[0].lower()}{SURE[1:]}"
-        said = [f"{sure}, all rows at once: the {truth} {be} from low to high"]
+    verb = "are" if truth.endswith(("users", "numbers")) else "is"
+    if parameters.get(USERS_BY) == ():
+        clauses = [f"{SURE}, the {truth} {verb} from low to high"]
+    elif _has_phrase(answer, AT_ONCE):
+        confidence = SURE if LEAD not in numbers else f"Each {SURE[0].lower()}{SURE[1:]}"
+        clauses = [f"{confidence}, all rows at once: the {truth} {verb} from low to high"]
     else:
-        said = [f"Each {SURE[0].lower()}{SURE[1:]}: a row's {truth} {be} from low to high"]
-    said += _lead(answer, score)
-    order = _order(answer)
-    if apart:
-        said.append("ranks and counts have separate noise, so they may disagree")
+        clauses = [f"Each {SURE[0].lower()}{SURE[1:]}: a row's {truth} {verb} from low to high"]
+    clauses += _describe_lead(answer, score)
+    order = _describe_order(answer)
+    if ranks_disagree:
+        clauses.append("ranks and counts have separate noise, so they may disagree")
     elif order and "within" not in numbers and "found_with_users" not in numbers:
-        whose = "no" if answer.groups is None else "in a group, no"
-        by, short = RANKED_BY_ALL if _is_of_winners(answer) else "", truth == "counted users"
-        most = counted(numbers["gap"]) if short and not by else _most(answer, "gap")
-        said.append(f"{by}{whose} lower or missing item{_but(answer)} has over {most} more")
-    elif order or "found_with_users" in numbers:
-        said.append(order or NOT_ABSENT)
-    if "width_of_group_users" in numbers:
-        said.append(
-            f"the {'counted ' if cut else ''}users of a group are within {counted(numbers['width_of_group_users'])}"
+        which_item = "no" if answer.groups is None else "in a group, no"
+        ranking_basis, is_short = RANKED_BY_ALL if _counts_returned_only(answer) else "", truth == "counted users"
+        bound = format_count(numbers["gap"]) if is_short and not ranking_basis else _format_bound(answer, "gap")
+        clauses.append(
+            f"{ranking_basis}{which_item} lower or missing item{_but_excluded(answer)} has over {bound} more"
         )
-    return f"{'; '.join(said)}."
+    elif order or "found_with_users" in numbers:
+        clauses.append(order or NOT_ABSENT)
+    if "width_of_group_users" in numbers:
+        clauses.append(
+            f"the {'counted ' if is_cut else ''}users of a group are within "
+            f"{format_count(numbers['width_of_group_users'])}"
+        )
+    return f"{'; '.join(clauses)}."
 
 
-def _lead(answer: Answer, score: str) -> list[str]:
-    """From which lead on the order of counts is certain, or that no count has one."""
+def _describe_lead(answer: Answer, score: str) -> list[str]:
+    """Return from which lead on the order of counts is certain, or that no count has such a lead."""
     places = answer.places
     if places is None:
         return []
-    lead, unit = counted(answer.accuracy.numbers[LEAD]), unit_of(answer.privacy.parameters)
-    more = f"a larger {'counted' if unit.startswith('counted') else 'true'} sum" if score == "sum" else f"more {unit}"
+    lead, unit = format_count(answer.accuracy.numbers[LEAD]), unit_of_counts(answer.privacy.parameters)
+    difference = (
+        f"a larger {'counted' if unit.startswith('counted') else 'true'} sum" if score == "sum" else f"more {unit}"
+    )
     if all(first == 1 for first, _ in places):
-        return [f"no {score} is {lead} above another, so which has {more} is open"]
-    pairs = "" if _says(answer, AT_ONCE) else ", for all pairs at once"
-    return [f"a {score} {lead} or more above another means {more}{pairs}"]
+        return [f"no {score} is {lead} above another, so which has {difference} is open"]
+    pairs = "" if _has_phrase(answer, AT_ONCE) else ", for all pairs at once"
+    return [f"a {score} {lead} or more above another means {difference}{pairs}"]
 
 
-def _chosen(answer: Answer) -> str:
-    """Of one that was chosen: how far it is below the best at most."""
-    if _says(answer, CHOSEN[1]):
-        return f"{SURE}, its score is at most {_most(answer, 'gap')} below the best."
-    what, of = ("it", " of the domain") if answer.groups is None else ("a choice", "")
-    return f"{SURE}{_alone(answer)}, {what} has at most {_most(answer, 'gap')} fewer than the best{of}."
+def _describe_choice(answer: Answer) -> str:
+    """Describe how far the item that was chosen is below the best at most."""
+    if _has_phrase(answer, CHOSEN[1]):
+        return f"{SURE}, its score is at most {_format_bound(answer, 'gap')} below the best."
+    subject, in_domain = ("it", " of the domain") if answer.groups is None else ("a choice", "")
+    gap = _format_bound(answer, "gap")
+    return f"{SURE}{_in_each_group(answer)}, {subject} has at most {gap} fewer than the best{in_domain}."
 
 
-def _quantiles(answer: Answer) -> str:
-    """In users, which says nothing of how far that is in values."""
-    numbers, unit = answer.accuracy.numbers, unit_of(answer.privacy.parameters)
+def _describe_quantiles(answer: Answer) -> str:
+    """Describe quantiles by users; nothing is known of the distance in values."""
+    numbers, unit = answer.accuracy.numbers, unit_of_counts(answer.privacy.parameters)
     if answer.groups is not None:
         return f"{SURE}{ALONE}, at most too_many_below {unit} too many lie below a value, and too_many_above above."
-    whom = "it" if len(answer.items) == 1 else "any of them"
+    subject = "it" if len(answer.items) == 1 else "any of them"
     users = numbers.get("users")
-    of = f"of about {counted(max(0, users) if isinstance(users, int) else users)} {unit} "
-    below, above = (up_to(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
-    said = f"{of}{below} too many lie below {whom}, and {above} above"
-    return f"{SURE}, {said}, at any distance in value."
+    of_users = f"of about {format_count(max(0, users) if isinstance(users, int) else users)} {unit} "
+    below_text, above_text = (
+        format_at_most(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY
+    )
+    sentence = f"{of_users}{below_text} too many lie below {subject}, and {above_text} above"
+    return f"{SURE}, {sentence}, at any distance in value."
 
 
-def _found(answer: Answer) -> str:
-    """Of a union: how many users an item needs."""
+def _describe_found_items(answer: Answer) -> str:
+    """Describe how many users an item of a union needs."""
     numbers = answer.accuracy.numbers
     if "found_with_users" not in numbers:
         return ""
-    name = "counted users" if _bounds(answer.privacy.parameters) & OF_ROWS else "users"
+    name = "counted users" if _bound_names(answer.privacy.parameters) & OF_ROWS else "users"
     if "found_with_users_of_many" in numbers:
-        users, items = counted(numbers["found_with_users_of_many"]), counted(numbers.get("items_of_many"))
-        whose = f"{users} {name} with up to {items} items each"
+        users, items = format_count(numbers["found_with_users_of_many"]), format_count(numbers.get("items_of_many"))
+        users_needed = f"{users} {name} with up to {items} items each"
     else:
-        whose = f"{counted(numbers['found_with_users'])} {name} who have no other item"
-    what = next((one[0].lower() for one in map(CANDIDATE.match, answer.accuracy.sentences) if one), "an item")
-    what += " other than the excluded" if EXCLUDED in answer.privacy.parameters else ""
-    where = "" if answer.groups is None else " and no other group"
-    return f"{SURE}, {what} with {whose}{where} is found; {NOT_ABSENT}."
+        users_needed = f"{format_count(numbers['found_with_users'])} {name} who have no other item"
+    noun = next((match[0].lower() for match in map(CANDIDATE.match, answer.accuracy.sentences) if match), "an item")
+    noun += " other than the excluded" if EXCLUDED in answer.privacy.parameters else ""
+    in_no_other_group = "" if answer.groups is None else " and no other group"
+    return f"{SURE}, {noun} with {users_needed}{in_no_other_group} is found; {NOT_ABSENT}."
 
 
 # ---- who counted, and the price ---------------------------------------------------------------------------
 
 
-def who(answer: Answer) -> str:
-    """What of a user was counted, where a bound cut; empty where all was."""
-    used = answer.privacy.parameters
-    most = used.get(MOST_ITEMS)
-    several = "once_in_each" in _bounds(used) or answer.privacy.unit.startswith("(")
-    unit, found = answer.privacy.unit if several else "user", []
-    if COUNTED in used:
-        found.append(_named(answer, _who_counts(answer)))
-    if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
-        whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
-        some = said_items(most, in_groups=answer.groups is not None)
-        found.append(f"{whose} for at most {some} (chosen at random)")
-    found.append(_values_counted(answer))
-    return " ".join(f"{one}." for one in found if one)
+def describe_who_counts(answer: Answer) -> str:
+    """Describe what counts of a user if a bound cuts; "" if everything does."""
+    parameters = answer.privacy.parameters
+    max_items = parameters.get(MAX_ITEMS_PARAMETER)
+    unit_is_part = "once_in_each" in _bound_names(parameters) or answer.privacy.unit.startswith("(")
+    unit, sentences = answer.privacy.unit if unit_is_part else "user", []
+    if COUNTED in parameters:
+        sentences.append(_name_group_column(answer, _who_counts(answer)))
+    if (
+        "found_with_users" in answer.accuracy.numbers
+        and isinstance(max_items, int)
+        and not _bound_names(parameters) & {MAX_ITEMS_PARAMETER}
+    ):
+        counting = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
+        counted_items = format_items(max_items, in_groups=answer.groups is not None)
+        sentences.append(f"{counting} for at most {counted_items} (chosen at random)")
+    sentences.append(_describe_values(answer))
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def _bounds(parameters: Mapping[str, object]) -> Set[str]:
-    """The names of the bounds that keep users, or parts of them, from counting."""
+def _bound_names(parameters: Mapping[str, object]) -> Set[str]:
+    """Return the names of the bounds that keep users, or parts of them, from counting."""
     bounds = parameters.get(COUNTED)
     return bounds.keys() if isinstance(bounds, Mapping) else set()
 
 
-def _values_counted(answer: Answer) -> str:
-    """Of quantiles: which value of a user, and where values are moved; of steps, where they are not tiny."""
-    told = (said for said in answer.accuracy.sentences if OF_VALUES in said)
-    value = next((said.partition(OF_VALUES)[2].partition(ABOUT_VALUES)[0] for said in told), "")
+def _describe_values(answer: Answer) -> str:
+    """Describe which value of a user counts for quantiles, where it is moved, and steps that are not tiny."""
+    sentences = (sentence for sentence in answer.accuracy.sentences if OF_VALUES in sentence)
+    value = next((sentence.partition(OF_VALUES)[2].partition(ABOUT_VALUES)[0] for sentence in sentences), "")
     bounds, step = answer.privacy.parameters.get("bounds"), answer.privacy.parameters.get("step")
     if isinstance(bounds, tuple):
-        ends = [formatting.of_column(one) for one in bounds if isinstance(one, Fraction) and abs(one) <= LARGEST]
+        ends = [formatting.of_column(end) for end in bounds if isinstance(end, Fraction) and abs(end) <= LARGEST]
         steps = ""
-        if isinstance(step, Fraction) and 0 < step <= LARGEST and _digits(bounds, step) is None:
+        if isinstance(step, Fraction) and 0 < step <= LARGEST and _needed_decimals(bounds, step) is None:
             steps = f", in steps of {formatting.of_column(step)}"
         value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}{steps}")
     return f"Counted: {value}" if value else ""
 
 
-def _named(answer: Answer, said: str) -> str:
-    """The group of the question by its column's name."""
+def _name_group_column(answer: Answer, sentence: str) -> str:
+    """Return the sentence with the column of groups by its name, if there is one column."""
     columns = () if answer.groups is None else answer.groups.columns
-    return said.replace("at most 1 group", f"one {formatting.text(columns[0])}") if len(columns) == 1 else said
+    return sentence.replace("at most 1 group", f"one {formatting.text(columns[0])}") if len(columns) == 1 else sentence
 
 
-def price(answer: Answer) -> str:
-    """What it cost: of a budget its share first, since epsilon is no price where questions compose."""
+def describe_price(answer: Answer) -> str:
+    """Describe the cost: from a budget its share first, since epsilon is no price where questions compose."""
     promise, receipt = answer.privacy, answer.charged
     if receipt is None:
         return f"spent: {promise.amounts} per {promise.unit}"
-    whose = "" if promise.unit == "user" else f"; per {promise.unit}"
-    return f"charged: {formatting.text(receipt.sentence.removesuffix(f'; {PAID_AGAIN}'))}{whose}"
+    per_unit = "" if promise.unit == "user" else f"; per {promise.unit}"
+    return f"charged: {formatting.text(receipt.sentence.removesuffix(f'; {PAID_AGAIN}'))}{per_unit}"

@@ -1,4 +1,4 @@
-"""Distribution: what many quantiles say of all values, as steps and as bars. A function of what was released alone."""
+"""Distribution: the distribution of values that many quantiles imply, as steps and as bars, from the release alone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-ENOUGH = 9  # quantiles that are drawn as a distribution; fewer are dots
-MOST_BINS = 20
-NAMED = 5  # quantiles that the words of a picture name
+MIN_QUANTILES = 9  # quantiles that are drawn as a distribution; fewer are dots
+MAX_BINS = 20
+NAMED_QUANTILES = 5  # quantiles that the words of a picture name
 
 
 @dataclass(frozen=True)
 class Bin:
-    """From low to before high lies about this share of the users."""
+    """The share of users with a value from `low` to before `high`, about."""
 
     low: Fraction
     high: Fraction
@@ -30,55 +30,61 @@ class Distribution:
     step: Fraction = Fraction(0)  # of the grid of values
 
     @classmethod
-    def of(cls, values: Iterable[object], parameters: Mapping[str, object]) -> Distribution | None:
-        """Of the items of a release and the parameters of its statement; None of few quantiles."""
-        found, asked = [Fraction(str(value)) for value in values], parameters.get("q")
-        if not isinstance(asked, tuple) or not ENOUGH <= len(found) == len(asked):
+    def from_quantiles(cls, values: Iterable[object], parameters: Mapping[str, object]) -> Distribution | None:
+        """Return the distribution of a release's items and its statement's parameters; None for few quantiles."""
+        quantiles, shares = [Fraction(str(value)) for value in values], parameters.get("q")
+        if not isinstance(shares, tuple) or not MIN_QUANTILES <= len(quantiles) == len(shares):
             return None
-        return cls(found, [Fraction(str(q)) for q in asked], Fraction(str(parameters.get("step", 0))))
+        return cls(quantiles, [Fraction(str(q)) for q in shares], Fraction(str(parameters.get("step", 0))))
 
-    def bins(self, most: int = MOST_BINS) -> list[Bin]:
-        """Equal bins between round numbers, from the first quantile to the last.
+    def bins(self, max_bins: int = MAX_BINS) -> list[Bin]:
+        """Return equal bins between round numbers, from the first quantile to the last.
 
         What lies between two neighbouring quantiles is spread evenly over the points after the first up to the second;
         where both are the same value, it is there.
         """
-        width = self._width(most)
+        width = self._width(max_bins)
         first, last = (self.values[0] / width).__floor__(), (self.values[-1] / width).__floor__()
-        held = [Fraction(0)] * (last - first + 1)
-        for place in range(1, len(self.values)):
-            low, high = (self.values[at] + self.step for at in (place - 1, place))
-            mass = self.shares[place] - self.shares[place - 1]
+        bar_shares = [Fraction(0)] * (last - first + 1)
+        for index in range(1, len(self.values)):
+            low, high = (self.values[end] + self.step for end in (index - 1, index))
+            mass = self.shares[index] - self.shares[index - 1]
             if low == high:
-                held[(self.values[place] / width).__floor__() - first] += mass
+                bar_shares[(self.values[index] / width).__floor__() - first] += mass
                 continue
-            for at in range((low / width).__floor__() - first, (high / width).__ceil__() - first):
-                inside = min(high, width * (first + at + 1)) - max(low, width * (first + at))
-                held[min(at, len(held) - 1)] += mass * inside / (high - low)
-        return [Bin(width * (first + at), width * (first + at + 1), share) for at, share in enumerate(held)]
+            for bin_index in range((low / width).__floor__() - first, (high / width).__ceil__() - first):
+                inside = min(high, width * (first + bin_index + 1)) - max(low, width * (first + bin_index))
+                bar_shares[min(bin_index, len(bar_shares) - 1)] += mass * inside / (high - low)
+        return [
+            Bin(width * (first + bin_index), width * (first + bin_index + 1), share)
+            for bin_index, share in enumerate(bar_shares)
+        ]
 
     @property
     def words(self) -> str:
-        """The same in words: some quantiles, and the highest bar."""
+        """Some quantiles and the highest bar, in words."""
         last = len(self.values) - 1
-        some = sorted({round(place * last / (NAMED - 1)) for place in range(NAMED)})
-        told = ", ".join(f"{percent(self.shares[at])} at {float(self.values[at]):,g}" for at in some)
-        most = max(self.bins(), key=lambda one: one.share)
-        return f"{told}. Most, {percent(most.share)}, lie from {float(most.low):,g} to before {float(most.high):,g}."
+        indexes = sorted({round(step * last / (NAMED_QUANTILES - 1)) for step in range(NAMED_QUANTILES)})
+        quantile_texts = ", ".join(
+            f"{percent(self.shares[index])} at {float(self.values[index]):,g}" for index in indexes
+        )
+        largest_bin = max(self.bins(), key=lambda bin_: bin_.share)
+        low, high = float(largest_bin.low), float(largest_bin.high)
+        return f"{quantile_texts}. Most, {percent(largest_bin.share)}, lie from {low:,g} to before {high:,g}."
 
-    def _width(self, most: int) -> Fraction:
-        """1, 2 or 5 times a power of ten, a step at least, so that there are no more bins than that."""
-        size = max(self.values[-1] - self.values[0], self.step) or Fraction(1)
-        power = math.floor(math.log10(size)) - 3
+    def _width(self, max_bins: int) -> Fraction:
+        """Return a width of 1, 2 or 5 times a power of ten, a step at least, for no more than `max_bins` bins."""
+        value_range = max(self.values[-1] - self.values[0], self.step) or Fraction(1)
+        power = math.floor(math.log10(value_range)) - 3
         widths = (times * Fraction(f"1e{power + i}") for i in range(6) for times in (1, 2, 5))
         ends = self.values[0], self.values[-1]
         return next(
-            one
-            for one in widths
-            if one >= self.step and (ends[1] / one).__floor__() - (ends[0] / one).__floor__() < most
+            width
+            for width in widths
+            if width >= self.step and (ends[1] / width).__floor__() - (ends[0] / width).__floor__() < max_bins
         )
 
 
 def percent(share: Fraction) -> str:
-    """A share for a person."""
+    """Format a share for a person."""
     return f"{float(100 * share):.3g} %"

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
 
-from dpselect._ground.temporary import LOCKS, claimed, same, sweep_drafts
+from dpselect._ground.temporary import HAS_LOCKS, is_same_file, sweep_drafts, try_lock
 from dpselect.errors import OutputError
 from dpselect.release import formatting
 
@@ -76,7 +76,7 @@ class NewFile:
                 self._draft.file = file = os.fdopen(os.open(self._draft.path, how, self._mode), "wb")
             except FileExistsError:
                 continue
-            if claimed(file.fileno()) and same(self._draft.path, file.fileno()):
+            if try_lock(file.fileno()) and is_same_file(self._draft.path, file.fileno()):
                 return file
 
     def write(self, content: bytes) -> None:
@@ -88,7 +88,7 @@ class NewFile:
         file.flush()
         file.truncate(len(content))
         os.fsync(file.fileno())
-        if not LOCKS:
+        if not HAS_LOCKS:
             file.close()  # Windows renames no open file
         with contextlib.suppress(OSError):
             draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions

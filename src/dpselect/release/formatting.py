@@ -13,27 +13,27 @@ from typing import Any
 from dpselect._ground.columns import has_one_type
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.keys import printable
-from dpselect._ground.parameters import rounded_up, shown
+from dpselect._ground.parameters import float_rounded_up, rounded_up
 from dpselect.errors import install_hint
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
-FEW = 5  # values that a sentence lists
-LONGEST = 40  # characters of an item in a sentence
-WHOLE = 10**15  # up to here a whole float has all its digits
-SAFE = (
+MAX_LISTED_VALUES = 5  # values that a sentence lists
+MAX_ITEM_LENGTH = 40  # characters of an item in a sentence
+MAX_WHOLE_FLOAT = 10**15  # up to here a whole float has all its digits
+MAX_SAFE_INTEGER = (
     2**53 - 1
 )  # the largest integer that JavaScript, and whoever reads JSON numbers as floats, tells from its neighbours
-LONG = 10  # characters of a number that somebody chose
+MAX_PRICE_LENGTH = 10  # characters of a number that somebody chose
 
 
 # ---- one value --------------------------------------------------------------------------------------------
 
 
 def plain(value: object) -> Json:
-    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex.
+    """Return the JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex.
 
-    So are integers that a reader of floats would take for others.
+    Integers that a reader of floats would take for others are text, too.
     """
     value = scalar(value)
     if is_unsafe(value):
@@ -43,7 +43,7 @@ def plain(value: object) -> Json:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Fraction):
-        return shown(value)
+        return float_rounded_up(value)
     if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -57,11 +57,11 @@ def plain(value: object) -> Json:
 
 def is_unsafe(value: object) -> bool:
     """Return whether a value is an integer that a float does not hold together with its neighbours."""
-    return isinstance(value, int) and abs(value) > SAFE
+    return isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER
 
 
 def scalar(value: object) -> object:
-    """A NumPy scalar as Python's own value; the constant that stands for an unseen item as None."""
+    """Return a NumPy scalar as Python's own value, and the constant of an unseen item as None."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None and getattr(value, "ndim", None) == 0:
         # Nanoseconds have no type in Python, so .item() would give a bare integer; the text is ISO already.
@@ -70,9 +70,9 @@ def scalar(value: object) -> object:
 
 
 def column(values: Sequence[object]) -> list[object]:
-    """Values for one column of a frame or a file: as they are where one type holds them all exactly, else as text.
+    """Return values for one column of a frame or a file: as they are if one type holds all exactly, else as text.
 
-    Different values stay different: where two have one text, each is written as Python writes it.
+    Different values stay different: if two have the same text, each is written as Python writes it.
     """
     cells = [scalar(value) for value in values]
     if has_one_type(cells):
@@ -83,7 +83,7 @@ def column(values: Sequence[object]) -> list[object]:
 
 
 def text(value: object) -> str:
-    """One line for a person. Characters that steer a terminal are shown as escapes, never sent to it."""
+    """Format a value in one line for a person. Characters that steer a terminal are escaped."""
     form = str(UNSEEN) if value is UNSEEN else plain(value)
     if not isinstance(form, str):
         import json
@@ -93,60 +93,61 @@ def text(value: object) -> str:
 
 
 def brief(value: object) -> str:
-    """The same for a sentence, where a very long one is cut."""
-    said = text(value)
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
+    """Format a value for a sentence, cut if it is very long."""
+    full_text = text(value)
+    return full_text if len(full_text) <= MAX_ITEM_LENGTH else f"{full_text[: MAX_ITEM_LENGTH - 1]}…"
 
 
 def number(value: Fraction | float) -> str:
-    """A short decimal that never understates: 1, 0.1, 1e-06."""
-    return repr(shown(Fraction(value))).removesuffix(".0")
+    """Format a short decimal that never understates: 1, 0.1, 1e-06."""
+    return repr(float_rounded_up(Fraction(value))).removesuffix(".0")
 
 
 def price(value: Fraction) -> str:
-    """`number`, or four digits of it where it has very many; it never understates either."""
+    """Format a `number`, or four digits of it if it has very many; it never understates either."""
     exact = number(value)
-    return exact if len(exact) <= LONG else rounded_up(value)
+    return exact if len(exact) <= MAX_PRICE_LENGTH else rounded_up(value)
 
 
-def counted(number: object) -> str:
-    """What was counted, with separators of thousands."""
-    whole = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return f"{number:,}" if whole else text(number)
+def format_count(number: object) -> str:
+    """Format a number with separators of thousands, and anything else as text."""
+    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+    return f"{number:,}" if is_number else text(number)
 
 
-def few(number: float, digits: int) -> str:
-    """A size in few digits, as a decimal with separators of thousands; very small and very large ones as 1e-06.
+def round_digits(number: float, digits: int) -> str:
+    """Format a size in few digits, as a decimal with separators of thousands; very small and very large ones as 1e-06.
 
-    >>> few(52_843.21, 4), few(144.66, 4), few(0.00001, 3)
+    >>> round_digits(52_843.21, 4), round_digits(144.66, 4), round_digits(0.00001, 3)
     ('52,840', '144.7', '1e-05')
     """
     rounded = float(f"{number:.{digits}g}")
-    return f"{int(rounded):,}" if rounded.is_integer() and abs(rounded) < WHOLE else f"{rounded:,}"
+    return f"{int(rounded):,}" if rounded.is_integer() and abs(rounded) < MAX_WHOLE_FLOAT else f"{rounded:,}"
 
 
 def short(value: Fraction) -> str:
-    """The nearest float for a sentence, whole numbers without a point, thousands apart; for what is no price."""
+    """Format the nearest float for a sentence, whole numbers without a point, thousands apart; not for prices."""
     return f"{float(value):,}".removesuffix(".0")
 
 
 def of_column(value: Fraction) -> str:
-    """A value of a column for a sentence, which may be a year: nothing separates its digits."""
+    """Format a value of a column for a sentence without separators, since it may be a year."""
     return repr(float(value)).removesuffix(".0")
 
 
-def quantiles(asked: Sequence[float], values: Sequence[object], *, about: bool = False) -> str:
-    """Quantiles in a sentence; of very many, between which they are. `about` where they were rounded."""
-    near = "about " if about else ""
-    if len(asked) == 1:
-        return f"The {'median' if asked[0] == 0.5 else f'{asked[0]:g} quantile'} is {near}{text(values[0])}."
-    if len(asked) > FEW:
-        ends = [f"{near}{text(values[place])} ({asked[place]:g})" for place in (0, -1)]
-        return f"{len(asked):,} quantiles, from {ends[0]} to {ends[1]}."
-    return f"The {_listed([f'{q:g}' for q in asked])} quantiles are {near}{_listed([text(value) for value in values])}."
+def quantiles(shares: Sequence[float], values: Sequence[object], *, is_rounded: bool = False) -> str:
+    """Format quantiles in a sentence; of very many only the first and the last."""
+    prefix = "about " if is_rounded else ""
+    if len(shares) == 1:
+        return f"The {'median' if shares[0] == 0.5 else f'{shares[0]:g} quantile'} is {prefix}{text(values[0])}."
+    if len(shares) > MAX_LISTED_VALUES:
+        ends = [f"{prefix}{text(values[index])} ({shares[index]:g})" for index in (0, -1)]
+        return f"{len(shares):,} quantiles, from {ends[0]} to {ends[1]}."
+    names, texts = _join_words([f"{q:g}" for q in shares]), _join_words([text(value) for value in values])
+    return f"The {names} quantiles are {prefix}{texts}."
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -154,7 +155,10 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def optional(package: str, extra: str) -> Any:
-    """A module of an optional package, or the command that installs it."""
+    """Import a module of an optional package.
+
+    Raises: ImportError with the command that installs the package.
+    """
     try:
         return importlib.import_module(package)
     except ImportError:

@@ -1,4 +1,4 @@
-"""A release of items by the users they gained, or lost: from which periods to which others, in words."""
+"""A release of items by the users they gained, or lost: the compared periods and the headline."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Mapping
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import NO_OTHER
-from dpselect.release.scale import said_items
+from dpselect.release.scale import format_items
 
 
-def between(parameters: Mapping[str, object]) -> str | None:
-    """From which periods to which others; None where nothing is compared."""
-    base, asked = parameters.get("compared_with"), parameters.get("during")
-    return f"from {base} to {asked}" if isinstance(base, str) and isinstance(asked, str) else None
+def compared_periods(parameters: Mapping[str, object]) -> str | None:
+    """Return the compared periods in words, or None if nothing is compared."""
+    baseline, current = parameters.get("compared_with"), parameters.get("during")
+    return f"from {baseline} to {current}" if isinstance(baseline, str) and isinstance(current, str) else None
 
 
-def said(found: int, between: str, *, lost: bool, wanted: object, complete: bool, ranked: bool) -> str:
-    """What came back, in a sentence."""
-    items = said_items(found) if complete else f"{found:,} of at most {formatting.counted(wanted)} items"
-    how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
-    did, other = ("lost", "gained") if lost else ("gained", "lost")
-    zero = f"; an item that {did} nothing or {other} users may be listed (it counts as 0)" if found else ""
-    return f"{items} by {did} users {between}{how}{zero}."
+def describe_gains(item_count: int, periods: str, *, lost: bool, k: object, complete: bool, ranked: bool) -> str:
+    """Describe how many items were returned, by which users."""
+    items = format_items(item_count) if complete else f"{item_count:,} of at most {formatting.format_count(k)} items"
+    suffix = (", best first" if ranked and item_count > 1 else "") if complete else f": {NO_OTHER}"
+    verb, opposite_verb = ("lost", "gained") if lost else ("gained", "lost")
+    zero_note = (
+        f"; an item that {verb} nothing or {opposite_verb} users may be listed (it counts as 0)" if item_count else ""
+    )
+    return f"{items} by {verb} users {periods}{suffix}{zero_note}."

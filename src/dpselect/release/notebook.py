@@ -1,4 +1,4 @@
-"""What a notebook shows: words first, then a table with small bars, then how good it is; the theory is folded.
+"""The HTML of a notebook: the headline first, then a table with small bars, then its accuracy; the theory is folded.
 
 The HTML stands by itself: one scoped style, no script, no id, nothing that is loaded, and colours that follow the page.
 Without the style (where a page refuses it) it is still a table, and the bars are drawn.
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from dpselect.release import formatting
 from dpselect.release.panels import Axis, from_zero
 from dpselect.release.svg import bar
-from dpselect.release.table import cell
+from dpselect.release.table import format_cell
 
 if TYPE_CHECKING:
     from dpselect.release.panels import Mark
     from dpselect.release.table import Leaflet, TextTable
 
-LONGEST = 200  # characters of a label or a line that a notebook shows; `print` shows all
-WIDE, HIGH = 120, 14  # of a bar
+MAX_TEXT_LENGTH = 200  # characters of a label or a line that a notebook shows; `print` shows all
+BAR_WIDTH, BAR_HEIGHT = 120, 14  # of a bar
 
 # Notebooks and documentation pages have styles for all tables, which two classes more than theirs outweigh.
 STYLE = re.sub(
@@ -57,114 +57,119 @@ white-space:nowrap}
 
 
 STYLE_DIGEST = f"'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'"
-"""What a content security policy allows this style by."""
+"""Digest by which a content security policy allows this style."""
 
 
 def html(leaflet: Leaflet, rows: int | None) -> str:
-    """The leaflet with so many rows of a longer table, or with all."""
+    """Return the leaflet as HTML, with `rows` rows of a longer table, or with all."""
     parts = [
         f"<style>{STYLE}</style>",
-        _said(leaflet),
+        _headline(leaflet),
         *(_paragraph(_capital(line), "dps-mind") for line in leaflet.outcome),
     ]
     if len(leaflet.table):
-        parts.append(f'<div class="dps-scroll" tabindex="0">{table(leaflet.first(rows), leaflet.said)}</div>')
-    parts += map(_paragraph, [*leaflet.more(rows), *([leaflet.remark] if leaflet.remark else [])])
+        parts.append(f'<div class="dps-scroll" tabindex="0">{table(leaflet.first(rows), leaflet.headline)}</div>')
+    parts += map(_paragraph, [*leaflet.hidden_rows_note(rows), *([leaflet.remark] if leaflet.remark else [])])
     if leaflet.accuracy:
-        good = "".join(f"<li>{escape(one)}</li>" for one in leaflet.accuracy)
-        parts += [_paragraph(_capital(leaflet.good)), f"<ul>{good}</ul>"]
+        accuracy_items = "".join(f"<li>{escape(sentence)}</li>" for sentence in leaflet.accuracy)
+        parts += [_paragraph(_capital(leaflet.accuracy_title)), f"<ul>{accuracy_items}</ul>"]
     if leaflet.cost:
         parts.append(_paragraph(_capital(leaflet.cost)))
-    beside = "".join(_paragraph(_capital(line)) for line in [*leaflet.price, *leaflet.how] if line != leaflet.cost)
+    details = "".join(_paragraph(_capital(line)) for line in [*leaflet.price, *leaflet.how] if line != leaflet.cost)
     if leaflet.how_title:
         title = f"The promise, and {leaflet.how_title.lower()}"
-        beside = f"<details><summary>{escape(title)}</summary>{beside}</details>"
-    return f'<div class="dps-release">{"".join([*parts, beside])}</div>'
+        details = f"<details><summary>{escape(title)}</summary>{details}</details>"
+    return f'<div class="dps-release">{"".join([*parts, details])}</div>'
 
 
-def _said(leaflet: Leaflet) -> str:
-    """The first words; what came back is stronger than how sure it is."""
-    if not leaflet.said:
+def _headline(leaflet: Leaflet) -> str:
+    """Return the first paragraph, in which the headline is stronger than its certainty."""
+    if not leaflet.headline:
         return ""
-    sure = f" {escape(leaflet.sure)}" if leaflet.sure else ""
-    return f"<p><strong>{escape(leaflet.said)}</strong>{sure}</p>"
+    certainty = f" {escape(leaflet.certainty)}" if leaflet.certainty else ""
+    return f"<p><strong>{escape(leaflet.headline)}</strong>{certainty}</p>"
 
 
 def _capital(line: str) -> str:
-    """A line as a sentence begins."""
+    """Return a line with its first letter as a sentence has it."""
     return f"{line[:1].upper()}{line[1:]}"
 
 
 def _paragraph(line: str, kind: str = "") -> str:
-    marked = f' class="{kind}"' if kind else ""
-    return f"<p{marked}>{escape(line)}</p>"
+    css_class = f' class="{kind}"' if kind else ""
+    return f"<p{css_class}>{escape(line)}</p>"
 
 
 # ---- the table --------------------------------------------------------------------------------------------
 
 
-def table(shown: TextTable, caption: str) -> str:
-    """Rows, those of a group in a body of their own."""
-    row_head = next((name for name in shown.columns if name in shown.left and name not in shown.once), None)
-    row_head = next(iter(shown.columns)) if row_head is None else row_head
-    heads = "".join(_head(name, shown) for name in shown.columns)
-    bodies = "".join(f"<tbody>{''.join(_rows(shown, first, last, row_head))}</tbody>" for first, last in _groups(shown))
+def table(text_table: TextTable, caption: str) -> str:
+    """Return the table as HTML, the rows of each group in a body of their own."""
+    row_head = next(
+        (name for name in text_table.columns if name in text_table.left and name not in text_table.once), None
+    )
+    row_head = next(iter(text_table.columns)) if row_head is None else row_head
+    heads = "".join(_head(name, text_table) for name in text_table.columns)
+    bodies = "".join(
+        f"<tbody>{''.join(_rows(text_table, first, last, row_head))}</tbody>" for first, last in _groups(text_table)
+    )
     hidden = f'<caption class="dps-hidden">{escape(caption)}</caption>' if caption else ""
     return f'<table class="dps-table">{hidden}<thead><tr>{heads}</tr></thead>{bodies}</table>'
 
 
-def _groups(shown: TextTable) -> Iterator[tuple[int, int]]:
-    """Where each group begins and ends; all rows where there are none."""
-    starts = [place for place, start in enumerate(shown.starts) if start] or [0]
-    yield from zip(starts, [*starts[1:], len(shown)], strict=True)
+def _groups(text_table: TextTable) -> Iterator[tuple[int, int]]:
+    """Yield the first row of each group and the one after its last; all rows if there are no groups."""
+    starts = [index for index, start in enumerate(text_table.starts) if start] or [0]
+    yield from zip(starts, [*starts[1:], len(text_table)], strict=True)
 
 
-def _head(name: str, shown: TextTable) -> str:
-    kind = ' class="dps-name"' if name in shown.left else ""
-    drawn = '<th scope="col"><span class="dps-hidden">drawn</span></th>' if _beside(shown, name) else ""
-    named = _short(formatting.text(name)).replace("_", "_<wbr>")  # where a narrow page may break it
-    return f'<th scope="col"{kind}>{named}</th>{drawn}'
+def _head(name: str, text_table: TextTable) -> str:
+    css_class = ' class="dps-name"' if name in text_table.left else ""
+    bars_head = '<th scope="col"><span class="dps-hidden">drawn</span></th>' if _has_bars(text_table, name) else ""
+    text = _short(formatting.text(name)).replace("_", "_<wbr>")  # where a narrow page may break it
+    return f'<th scope="col"{css_class}>{text}</th>{bars_head}'
 
 
-def _rows(shown: TextTable, first: int, last: int, row_head: str) -> Iterator[str]:
-    """The rows of one group."""
-    axis = from_zero("", shown.bars.marks if shown.bars else ())
-    for place in range(first, last):
+def _rows(text_table: TextTable, first: int, last: int, row_head: str) -> Iterator[str]:
+    """Yield the rows of one group."""
+    axis = from_zero("", text_table.bars.marks if text_table.bars else ())
+    for index in range(first, last):
         cells = ""
-        for name, values in shown.columns.items():
-            if name not in shown.once:
-                cells += _cell(values[place], "row" if name == row_head else "", left=name in shown.left)
-            elif place == first:
-                left = name in shown.left
-                cells += _cell(values[place], "rowgroup" if left else "", left=left, rows=last - first)
-            if shown.bars is not None and name == shown.bars.beside:
-                cells += f"<td>{_bar(shown.bars.marks[place], axis)}</td>"
+        for name, values in text_table.columns.items():
+            if name not in text_table.once:
+                cells += _cell(values[index], "row" if name == row_head else "", left=name in text_table.left)
+            elif index == first:
+                left = name in text_table.left
+                cells += _cell(values[index], "rowgroup" if left else "", left=left, rows=last - first)
+            if text_table.bars is not None and name == text_table.bars.column:
+                cells += f"<td>{_bar(text_table.bars.marks[index], axis)}</td>"
         yield f"<tr>{cells}</tr>"
 
 
-def _cell(value: object, head: str, *, left: bool, rows: int = 1) -> str:
-    """A cell; one that names its row or its group is a head."""
-    tag = "th" if head else "td"
-    kind = (f' scope="{head}"' if head else "") + (' class="dps-name"' if left else "")
-    kind += f' rowspan="{rows}"' if rows > 1 else ""
-    return f"<{tag}{kind}>{_short(cell(value))}</{tag}>"
+def _cell(value: object, scope: str, *, left: bool, rows: int = 1) -> str:
+    """Return a cell; one that names its row or its group is a head."""
+    tag = "th" if scope else "td"
+    attributes = (f' scope="{scope}"' if scope else "") + (' class="dps-name"' if left else "")
+    attributes += f' rowspan="{rows}"' if rows > 1 else ""
+    return f"<{tag}{attributes}>{_short(format_cell(value))}</{tag}>"
 
 
 def _short(label: str) -> str:
-    """Escaped, and cut where it is very long."""
-    return escape(label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…")
+    """Escape a label, and cut it if it is very long."""
+    return escape(label if len(label) <= MAX_TEXT_LENGTH else f"{label[: MAX_TEXT_LENGTH - 1]}…")
 
 
 # ---- its bars ---------------------------------------------------------------------------------------------
 
 
-def _beside(shown: TextTable, name: str) -> bool:
-    return shown.bars is not None and shown.bars.beside == name
+def _has_bars(text_table: TextTable, name: str) -> bool:
+    return text_table.bars is not None and text_table.bars.column == name
 
 
 def _bar(mark: Mark, axis: Axis) -> str:
-    """A bar and a whisker. The numbers are in the cells beside it, so who hears the table misses nothing."""
+    """Draw a bar and a whisker. The numbers are in the next cells, so who hears the table misses nothing."""
     if mark.bar is None:
         return ""
-    shapes = bar(mark, lambda value: 1 + axis.part(value) * (WIDE - 2), HIGH / 2, HIGH - 6)
-    return f'<svg width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{shapes}</svg>'
+    shapes = bar(mark, lambda value: 1 + axis.part(value) * (BAR_WIDTH - 2), BAR_HEIGHT / 2, BAR_HEIGHT - 6)
+    size = f'width="{BAR_WIDTH}" height="{BAR_HEIGHT}" viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}"'
+    return f'<svg {size} aria-hidden="true">{shapes}</svg>'

@@ -1,4 +1,4 @@
-"""Panels: what an answer looks like, as values: rows of marks on one scale, or lines on two."""
+"""Panels: the look of an answer as values: rows of marks on one scale, or lines on two."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MOST_TICKS = 5
+MAX_TICKS = 5
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One row: a label, what is said of it, a bar from 0 or dots, and a whisker, which without a `low` has one end."""
+    """A row: a label, its value in words, a bar from 0 or dots, and a whisker, which without a `low` has one end."""
 
     label: str = ""
-    said: str = ""
+    value_text: str = ""
     rank: str = ""
     bar: float | None = None
     dots: Sequence[float] = ()
@@ -24,7 +24,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from `low` to `high`, what it measures, and places on it with their names."""
+    """A scale from `low` to `high`, the name of its quantity, and ticks with their texts."""
 
     name: str
     low: float
@@ -33,19 +33,21 @@ class Axis:
     log: bool = False
 
     @classmethod
-    def of(cls, name: str, values: Iterable[float], *, log: bool = False) -> Axis:
-        """From the least value to the largest, with a few round numbers between."""
-        found = [*values] or [1.0]
-        low, high = min(found), max(found)
+    def from_values(cls, name: str, values: Iterable[float], *, log: bool = False) -> Axis:
+        """Return the scale from the least value to the largest, with a few round numbers between."""
+        numbers = [*values] or [1.0]
+        low, high = min(numbers), max(numbers)
         if low == high:
             low, high = (low / 2, high * 2) if log else (low, high + 1)
-        between = _decades(low, high) if log else _round(low, high)
-        return cls(name, low, high, [(one, number(one)) for one in between], log)
+        ticks = _decade_ticks(low, high) if log else _round_ticks(low, high)
+        return cls(name, low, high, [(tick, number(tick)) for tick in ticks], log)
 
     def part(self, value: float) -> float:
-        """Where a value is, from 0 at the low end to 1; what is outside is at the end."""
-        low, high, at = (math.log(max(one, self.low)) if self.log else one for one in (self.low, self.high, value))
-        return min(1.0, max(0.0, (at - low) / (high - low)))
+        """Return the place of a value, from 0 at the low end to 1; a value outside is at the end."""
+        low, high, scaled_value = (
+            math.log(max(number, self.low)) if self.log else number for number in (self.low, self.high, value)
+        )
+        return min(1.0, max(0.0, (scaled_value - low) / (high - low)))
 
 
 @dataclass(frozen=True)
@@ -77,39 +79,39 @@ class Chart:
 
     @property
     def title(self) -> str:
-        """What the lines are of."""
+        """Name of what the lines show."""
         return self.up.name
 
 
 Panel = RowPanel | Chart
 
 
-def names(panels: Sequence[Panel]) -> list[str]:
-    """Of the lines that have one, for a legend."""
-    charts = [one for one in panels if isinstance(one, Chart)]
-    return list(dict.fromkeys(line.name for one in charts for line in one.lines if line.name))
+def line_names(panels: Sequence[Panel]) -> list[str]:
+    """Return the names of lines that have one, for a legend."""
+    charts = [panel for panel in panels if isinstance(panel, Chart)]
+    return list(dict.fromkeys(line.name for chart in charts for line in chart.lines if line.name))
 
 
 def from_zero(name: str, marks: Iterable[Mark]) -> Axis:
-    """The scale of bars: from 0, below which nothing true lies, to the end of all bars and whiskers."""
+    """Return the scale of bars: from 0, below which nothing true is, to the end of all bars and whiskers."""
     ends = (max(0.0, end) for mark in marks for end in (mark.bar, mark.high) if end is not None)
-    return Axis.of(name, [0.0, *ends])
+    return Axis.from_values(name, [0.0, *ends])
 
 
 def number(value: float) -> str:
-    """A number in few characters."""
+    """Format a number in few characters."""
     return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:,g}"
 
 
-def _round(low: float, high: float) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten."""
-    size = (high - low) / MOST_TICKS
-    power = 10.0 ** math.floor(math.log10(size))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power >= size * (1 - 1e-9))
-    return [place * step for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+def _round_ticks(low: float, high: float) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten."""
+    rough_step = (high - low) / MAX_TICKS
+    power = 10.0 ** math.floor(math.log10(rough_step))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough_step * (1 - 1e-9))
+    return [multiple * step for multiple in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-def _decades(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten."""
+def _decade_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times powers of ten."""
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
-    return [times * 10.0**power for power in powers for times in (1, 2, 5) if low <= times * 10.0**power <= high]
+    return [factor * 10.0**power for power in powers for factor in (1, 2, 5) if low <= factor * 10.0**power <= high]

@@ -1,4 +1,4 @@
-"""Picture: what an answer looks like, and the whole in words for who cannot see it. Made of what was released alone."""
+"""Picture: panels with a title and a caption, and all in words for who cannot see it, from the release alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.errors import OutputError
-from dpselect.release.panels import Panel, names
+from dpselect.release.panels import Panel, line_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """Panels with a title, lines of text below, and the whole in words: `alt`.
+    """Panels with a title, lines of text below, and all in words: `alt`.
 
     A notebook shows it in the colours of its page. A line of the same name has the same colour in every panel.
     """
@@ -29,8 +29,8 @@ class Picture:
 
     @property
     def names(self) -> list[str]:
-        """The lines that have a name, for a legend."""
-        return names(self.panels)
+        """The names of lines that have one, for a legend."""
+        return line_names(self.panels)
 
     def svg(self, theme: str = "auto") -> str:
         """Return the picture as SVG, which loads nothing.
@@ -40,14 +40,14 @@ class Picture:
         """
         from dpselect.release import svg
 
-        return svg.file(self.title, self.panels, self.caption, self.alt, theme)
+        return svg.svg_file(self.title, self.panels, self.caption, self.alt, theme)
 
     def html(self, *, style: bool = True) -> str:
-        """The picture for a page, in the page's colours; without its `style` where the page has it already."""
+        """Return the picture for a page, in the page's colours; without its `style` if the page has it already."""
         from dpselect.release import svg
 
-        shown = svg.html(self.title, self.panels, self.caption, self.alt)
-        return f"<div><style>{svg.STYLE}</style>{shown}</div>" if style else shown
+        div = svg.html(self.title, self.panels, self.caption, self.alt)
+        return f"<div><style>{svg.STYLE}</style>{div}</div>" if style else div
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """Write the SVG to a file, whose name must end in .svg.
@@ -64,11 +64,11 @@ class Picture:
         save(path, self.svg(theme))
 
     def on(self, ax: Axes | Iterable[Axes] | None) -> Picture:
-        """Itself, drawn on Matplotlib's axes too where they are given: one, or as many as there are panels."""
+        """Return the picture, drawn also on Matplotlib's axes if they are given: one, or one for each panel."""
         if ax is not None:
-            from dpselect.release.axes import draw
+            from dpselect.release.axes import plot_panels
 
-            draw(self.title, self.panels, self.caption, ax)
+            plot_panels(self.title, self.panels, self.caption, ax)
         return self
 
     def __repr__(self) -> str:

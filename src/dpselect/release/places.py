@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.release.groups import told_apart
+from dpselect.release.groups import typed_group
 from dpselect.release.scale import CERTAIN_PLACE
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
 
     An item is below all whose count is larger by the lead or more, and above all whose count is smaller by it.
     """
-    given = parameters.get(UNIT, 1)
-    unit = given if isinstance(given, int | Fraction) and given > 0 else 1
-    least, counts = _steps(lead, unit), [_steps(item.count, unit) for item in items]
-    if least is None or least < 1 or None in counts:
+    given_unit = parameters.get(UNIT, 1)
+    unit = given_unit if isinstance(given_unit, int | Fraction) and given_unit > 0 else 1
+    lead_steps, counts = _steps(lead, unit), [_steps(item.count, unit) for item in items]
+    if lead_steps is None or lead_steps < 1 or None in counts:
         return None
     has_groups = any(item.group for item in items)
-    groups: list[object] = [told_apart(item.group) for item in items] if has_groups else [()] * len(items)
+    groups: list[object] = [typed_group(item.group) for item in items] if has_groups else [()] * len(items)
     rows = [(group, count) for group, count in zip(groups, counts, strict=True) if count is not None]
     members: dict[object, list[int]] = defaultdict(list)
     for group, count in rows:
@@ -40,26 +40,26 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
         of_group.sort()
 
     def place(of_group: list[int], count: int) -> Place:
-        above = len(of_group) - bisect_left(of_group, count + least)
-        return 1 + above, len(of_group) - bisect_right(of_group, count - least)
+        certain_above = len(of_group) - bisect_left(of_group, count + lead_steps)
+        return 1 + certain_above, len(of_group) - bisect_right(of_group, count - lead_steps)
 
     return [place(members[group], count) for group, count in rows]
 
 
-def are_told(places: Sequence[Place]) -> bool:
-    """Is any item certain to be above another?"""
+def is_any_certain(places: Sequence[Place]) -> bool:
+    """Return whether any item is certain to be above another."""
     return any(first > 1 for first, _ in places)
 
 
-def column(places: Sequence[Place]) -> dict[str, list[object]]:
+def places_column(places: Sequence[Place]) -> dict[str, list[object]]:
     """Return the column of places, by its name."""
-    return {CERTAIN_PLACE: [said(place) for place in places]}
+    return {CERTAIN_PLACE: [format_place(place) for place in places]}
 
 
-def said(place: Place) -> str:
-    """Return a place for a reader.
+def format_place(place: Place) -> str:
+    """Format a place for a reader.
 
-    >>> said((1, 1)), said((2, 4))
+    >>> format_place((1, 1)), format_place((2, 4))
     ('1', '2 to 4')
     """
     first, last = place

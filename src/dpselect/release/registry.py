@@ -18,19 +18,22 @@ from dpselect.errors import ParameterError
 
 
 def record(release: Mapping[str, Any]) -> str:
-    """All that a release knows of itself, which `Release.to_dict` gives, as YAML. One for tests is refused."""
+    """Return as YAML all that a release knows of itself, which `Release.to_dict` returns.
+
+    Raises: ParameterError for a release that was made for tests.
+    """
     if not release["secure"]:
         raise ParameterError("release", "be made with draws of the system", "one that was made with draws for tests")
-    said = release["privacy"]
-    texts = {name: str(said[name]) for name in ("unit", "neighbors", "mechanism", "bound")} | {
+    statement = release["privacy"]
+    texts = {name: str(statement[name]) for name in ("unit", "neighbors", "mechanism", "bound")} | {
         "question": json.dumps(release.get("question")),
-        "parameters": json.dumps(said["parameters"]),
-        "variant": "Approximate" if said["delta"] else "Pure",
-        "statement": " ".join(said["statement"]),
+        "parameters": json.dumps(statement["parameters"]),
+        "variant": "Approximate" if statement["delta"] else "Pure",
+        "statement": " ".join(statement["statement"]),
         "accuracy": " ".join(release["accuracy"]["statement"]),
         "version": version("dpselect"),
     }
     filled = {name: json.dumps(text, ensure_ascii=not text.isprintable())[1:-1] for name, text in texts.items()}
-    price = [f"{name}: {Decimal(repr(said[name])):f}" for name in ("epsilon", "delta") if said[name]]
+    price = [f"{name}: {Decimal(repr(statement[name])):f}" for name in ("epsilon", "delta") if statement[name]]
     draft = Template(Path(__file__).with_name("registry.yaml").read_text("utf-8"))
     return draft.substitute(filled, price=", ".join(price))

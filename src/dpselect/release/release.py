@@ -1,4 +1,4 @@
-"""A release: what was found, how good it is, and what it cost. Everything in it is safe to publish."""
+"""A release: the items, their accuracy, and the privacy statement with its price. All of it is safe to publish."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, TOO_MANY, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, score_column, score_name, unit_of_counts
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -25,7 +25,7 @@ from dpselect.release.statement import (
     Receipt,
     Statement,
 )
-from dpselect.release.table import HEAD, Bars, Leaflet, Tabular, TextTable, escaped
+from dpselect.release.table import HEAD_ROWS, Bars, Leaflet, Tabular, TextTable, escape_markdown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ MEASURES = "measures"  # the parameter of a statement that says what was measure
 Place = str | os.PathLike[str]
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True, repr=False)
 class Release(Tabular, Generic[Label_co]):
     """The items that were selected, best first, with their accuracy and the privacy statement.
@@ -68,17 +68,17 @@ class Release(Tabular, Generic[Label_co]):
     def __iter__(self) -> Iterator[Item[Label_co]]:
         return iter(self.items)
 
-    def __contains__(self, one: object) -> bool:
-        """Is this one of the items? A key of several columns is a tuple or a list of their values.
+    def __contains__(self, candidate: object) -> bool:
+        """Return whether this is one of the items. A key of several columns is a tuple or a list of their values.
 
-        By group an item is there if any group has it; with the values of its group before it, only in that group.
+        By group an item is one if any group has it; with the values of its group before it, only in that group.
         """
-        if isinstance(one, Item):
-            return one in self.items
-        wanted = tuple(one) if isinstance(one, list) else one
-        if wanted in self.labels:
+        if isinstance(candidate, Item):
+            return candidate in self.items
+        label = tuple(candidate) if isinstance(candidate, list) else candidate
+        if label in self.labels:
             return True
-        return self.groups is not None and wanted in [_in_its_group(item) for item in self.items]
+        return self.groups is not None and label in [_label_in_group(item) for item in self.items]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -92,31 +92,31 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def labels(self) -> list[Label_co]:
-        """The selected items, best first."""
+        """Labels of the selected items, best first."""
         return [item.item for item in self.items]
 
     @property
     def ranked(self) -> bool:
-        """Whether the order of the items is a ranking."""
+        """True if the order of the items is a ranking."""
         return self.kind is not Kind.SET
 
     @property
     def complete(self) -> bool:
-        """Whether there are as many items as asked for. False if bottom was drawn or too few were discovered."""
+        """True if there are as many items as asked for. False if bottom was drawn or too few were discovered."""
         return self.ended is Ended.FULL
 
     @property
     def found(self) -> tuple[int, ...]:
-        """The number of items; for a question by group, one number for each group that has any."""
+        """Number of items; for a question by group, one number for each group that has any."""
         if self.groups is None:
             return (len(self.items),)
-        from dpselect.release.groups import told_apart
+        from dpselect.release.groups import typed_group
 
-        return tuple(Counter(told_apart(item.group) for item in self.items).values())
+        return tuple(Counter(typed_group(item.group) for item in self.items).values())
 
     @property
     def places(self) -> list[tuple[int, int]] | None:
-        """The places that each item can have by its count without noise, best to worst; None where nobody knows.
+        """Places that each item can have by its count without noise, best to worst; None if they are not known.
 
         They are those among the items of the answer, in groups of its group, and all of them are right at once with
         the confidence of `accuracy`. Of a histogram these are the places in the domain. No count of an item that was
@@ -157,8 +157,8 @@ class Release(Tabular, Generic[Label_co]):
         """Return the release that `to_json` wrote, from its text or the path of its file."""
         from dpselect.release import serialization
 
-        found = serialization.parsed(text)
-        return cls(**found)
+        fields = serialization.parse_release(text)
+        return cls(**fields)
 
     @overload
     def to_csv(self, path: None = None, *, escape: bool = True) -> str: ...
@@ -201,9 +201,9 @@ class Release(Tabular, Generic[Label_co]):
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
-        if self._asked:
-            asked = self._asked if groups is None else self._asked * len(groups.shown)
-            columns = {"q": [float(q) for q in asked], **columns}
+        if self._quantile_shares:
+            shares = self._quantile_shares if groups is None else self._quantile_shares * len(groups.shown)
+            columns = {"q": [float(q) for q in shares], **columns}
             if all(item.ranked is not None for item in self.items):
                 columns |= {name: [getattr(item.ranked, name) for item in self.items] for name in TOO_MANY}
             if groups is None:
@@ -213,16 +213,16 @@ class Release(Tabular, Generic[Label_co]):
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
-            columns[self._column] = [item.count for item in self.items]
-            columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
+            columns[self._score_column] = [item.count for item in self.items]
+            columns |= {name: [getattr(item, name) for item in self.items] for name in self._interval_columns}
         if MEASURES in self.privacy.parameters:
-            from dpselect.release.measures import to_columns
+            from dpselect.release.measures import tabulate_measures
 
-            columns |= to_columns(self.items, self.privacy.parameters)
+            columns |= tabulate_measures(self.items, self.privacy.parameters)
         if groups is None:
             return columns
         users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
-        return {**groups.to_columns(self.items, self._names), **columns, **users}
+        return {**groups.to_columns(self.items, self._item_columns), **columns, **users}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
         """Return a picture of the answer, which a notebook shows and `save` writes as SVG.
@@ -236,18 +236,18 @@ class Release(Tabular, Generic[Label_co]):
         """
         from dpselect.release import charts
 
-        found = charts.picture(self)
-        if found is None:
+        picture = charts.draw_release(self)
+        if picture is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        return found.on(ax)
+        return picture.on(ax)
 
     def to_markdown(self) -> str:
         """Return the table in Markdown, with its accuracy, who counted and its price."""
         from dpselect.release import brief
 
-        below = brief.lines(self, apart=bool(self._remark()))
-        return "\n\n".join([self._table().markdown(), *map(escaped, below)]) + "\n"
+        lines_below = brief.describe_answer(self, ranks_disagree=bool(self._remark()))
+        return "\n\n".join([self._table().markdown(), *map(escape_markdown, lines_below)]) + "\n"
 
     def to_registry(self) -> str:
         """Return a draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
@@ -262,20 +262,20 @@ class Release(Tabular, Generic[Label_co]):
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return self._brief().text(HEAD)
+        return self._brief().text(HEAD_ROWS)
 
     def __repr__(self) -> str:
         return str(self)  # what an interactive Python shows of a last line
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from dpselect.release import notebook
 
-        return notebook.html(self._leaflet(), HEAD)
+        return notebook.html(self._leaflet(), HEAD_ROWS)
 
     @property
     def text(self) -> str:
-        """What `print` shows, with every item."""
+        """Text that `print` shows, with every item."""
         return self._brief().text()
 
     def explain(self) -> str:
@@ -284,115 +284,122 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def notes(self) -> list[str]:
-        """Everything but the items, as lines of text."""
+        """Lines of text with everything but the items."""
         return self._leaflet().notes
 
     @property
     def summary(self) -> list[str]:
-        """What `print` shows apart from the items, as lines of text."""
+        """Lines of text that `print` shows apart from the items."""
         return self._brief().notes
 
     def _brief(self) -> Leaflet:
-        """For a print."""
+        """Return the leaflet for a print."""
         from dpselect.release import brief
 
-        return brief.leaflet(
-            self, self._table(), self._said(formatting.text), self._outcome(), apart=bool(self._remark())
+        return brief.brief_leaflet(
+            self,
+            self._table(),
+            self._headline(formatting.text),
+            self._outcome_lines(),
+            ranks_disagree=bool(self._remark()),
         )
 
     def _leaflet(self) -> Leaflet:
-        """For a person, who is told what an unseen item is."""
+        """Return the leaflet with everything, for a person, who is told what an unseen item is."""
         if self.charged is None:
             price = [f"spent: {self.privacy.promise}"]
             cost = f"spent: {self.privacy.amounts}"
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
             cost = price[1]
-        first, others = self.accuracy.told
+        certainty, more_sentences = self.accuracy.opening_and_remainder
         if self.complete and self.groups is None:
-            others = tuple(one for one in others if not one.startswith(SHORT))
+            more_sentences = tuple(sentence for sentence in more_sentences if not sentence.startswith(SHORT))
         return Leaflet(
             table=self._table(),
-            said=self._said(),
-            sure=first,
-            outcome=self._outcome(),
+            headline=self._headline(),
+            certainty=certainty,
+            outcome=self._outcome_lines(),
             remark=self._remark(),
-            good=GOOD,
-            accuracy=others,
+            accuracy_title=GOOD,
+            accuracy=more_sentences,
             price=price,
             cost=cost,
             how=self.privacy.sentences,
         )
 
     def _table(self) -> TextTable:
-        """For a person. A group's values are shown once."""
+        """Return the table for a person. A group's values are shown once."""
         names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
         bars = None
         if self.counted:
             from dpselect.release.panels import Mark
 
-            bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
+            bars = Bars(self._score_column, [Mark(bar=item.count, low=item.low, high=item.high) for item in self.items])
         places = self.places
         if places is not None:
-            from dpselect.release.places import are_told, column
+            from dpselect.release.places import is_any_certain, places_column
 
-            columns |= column(places) if are_told(places) else {}
+            columns |= places_column(places) if is_any_certain(places) else {}
         if self.groups is None:
-            return TextTable(columns, left=() if self._asked else self._names, bars=bars)
-        from dpselect.release.groups import told_apart
+            return TextTable(columns, left=() if self._quantile_shares else self._item_columns, bars=bars)
+        from dpselect.release.groups import typed_group
 
-        of = list(self.groups.to_columns(self.items, self._names))
-        each = [told_apart(item.group) for item in self.items]
-        starts = [not place or one != each[place - 1] for place, one in enumerate(each)]
-        columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
-        once = [*of, self._group_users] if self.groups.counted else of
-        return TextTable(columns, (*of, *self._names), once, starts, bars)
+        group_columns = list(self.groups.to_columns(self.items, self._item_columns))
+        item_groups = [typed_group(item.group) for item in self.items]
+        starts = [not index or group != item_groups[index - 1] for index, group in enumerate(item_groups)]
+        columns |= {name: [formatting.text(value) for value in columns[name]] for name in group_columns}
+        once = [*group_columns, self._group_users] if self.groups.counted else group_columns
+        return TextTable(columns, (*group_columns, *self._item_columns), once, starts, bars)
 
-    def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
-        """What came back, in a sentence; a single item as `show` writes it. A sum says that it is none of refunds."""
-        said = self._came_back(show)
-        return said if self.weight is None else f"{said.removesuffix('.')}; rows below 0 count as 0."
+    def _headline(self, show: Callable[[object], str] = formatting.brief) -> str:
+        """Return the headline, with a single item as `show` writes it. A sum says that it is none of refunds."""
+        sentence = self._describe_items(show)
+        return sentence if self.weight is None else f"{sentence.removesuffix('.')}; rows below 0 count as 0."
 
-    def _came_back(self, show: Callable[[object], str]) -> str:
+    def _describe_items(self, show: Callable[[object], str]) -> str:
         if self.groups is not None:
             from dpselect.release.groups import describe_groups_of_user
 
-            said = self.groups.outcome(self.items)
+            sentence = self.groups.outcome(self.items)
             if self.kind is Kind.SET and self.items:
-                said = f"{len(self):,} item{'' if len(self) == 1 else 's'} of {said} that enough users share, unranked"
+                sentence = (
+                    f"{len(self):,} item{'' if len(self) == 1 else 's'} of {sentence} that enough users share, unranked"
+                )
             counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
-            return f"{said[0].upper()}{said[1:]}{counts_in}."
-        wanted = self.privacy.parameters.get("k")
+            return f"{sentence[0].upper()}{sentence[1:]}{counts_in}."
+        k = self.privacy.parameters.get("k")
         if self.compared is not None:
             from dpselect.release import gains
 
             lost = LOST in self.privacy.parameters
-            form: dict[str, Any] = {"wanted": wanted, "complete": self.complete, "ranked": self.ranked}
-            return gains.said(len(self), self.compared, lost=lost, **form)
+            return gains.describe_gains(
+                len(self), self.compared, lost=lost, k=k, complete=self.complete, ranked=self.ranked
+            )
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
-            found = items if wanted is None else f"{len(self):,} of at most {formatting.counted(wanted)} items"
-            return f"{found}: {NO_OTHER}."
+            item_count = items if k is None else f"{len(self):,} of at most {formatting.format_count(k)} items"
+            return f"{item_count}: {NO_OTHER}."
         if not self.items:
             return f"No items: {NONE}."
-        if self._asked:
-            return formatting.quantiles([float(q) for q in self._asked], self.labels)
+        if self._quantile_shares:
+            return formatting.quantiles([float(q) for q in self._quantile_shares], self.labels)
         if "users_by" in self.privacy.parameters:
-            return self._users()
+            return self._describe_users()
         if self.of_domain:
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
-            return f"{items}{' that enough users share' if wanted is None else ''}, unranked."
+            return f"{items}{' that enough users share' if k is None else ''}, unranked."
         if len(self) == 1:
             chosen = bool(self.accuracy.sentences) and self.accuracy.sentences[0].startswith(CHOSEN)
-            place = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
-            return f"{'Chosen' if chosen else items}: {place.format(show(self.items[0].item))}."
-        by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
-        return f"{items}, {by}best first."
+            item_text = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
+            return f"{'Chosen' if chosen else items}: {item_text.format(show(self.items[0].item))}."
+        ranking_basis = "" if self.weight is None else f"by {self._score_column.replace('_', ' ')}s, "
+        return f"{items}, {ranking_basis}best first."
 
-    def _users(self) -> str:
-        """How many users, of all or of each group."""
+    def _describe_users(self) -> str:
+        """Describe how many users there are, in all or in each group."""
         if self.privacy.parameters["users_by"]:
             groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
             from dpselect.release.groups import describe_groups_of_user
@@ -403,8 +410,8 @@ class Release(Tabular, Generic[Label_co]):
             )
         return f"{self.items[0].count:,} {self.unit}, with noise."
 
-    def _outcome(self) -> list[str]:
-        """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
+    def _outcome_lines(self) -> list[str]:
+        """Return what else a reader must know of an answer; it depends on how many items there are, not on labels."""
         lines = []
         if not self.items:
             from dpselect.release.answers.empty_answer import INSPECT, list_remedies
@@ -416,77 +423,77 @@ class Release(Tabular, Generic[Label_co]):
         return lines
 
     def _remark(self) -> str:
-        """Why a lower rank has a larger count, where one does."""
+        """Return why a lower rank has a larger count, if one does, or ""."""
         if not (self.counted and self.ranked):
             return ""
-        from dpselect.release.table import remark
+        from dpselect.release.table import describe_disagreement
 
-        return remark(self.items, self._count)
+        return describe_disagreement(self.items, self._score_name)
 
     # ---- what kind of table it is -------------------------------------------------------------------------
 
     @property
     def weight(self) -> str | None:
-        """The column by whose sums items were selected; None if by numbers of users."""
+        """Column by whose sums items were selected; None if by numbers of users."""
         column = self.privacy.parameters.get("by_weight")
         return column if isinstance(column, str) else None
 
     @property
     def compared(self) -> str | None:
-        """The periods between which items gained users; None if items were not selected by gains."""
+        """Periods between which items gained users; None if items were not selected by gains."""
         if "compared_with" not in self.privacy.parameters:
             return None
-        from dpselect.release.gains import between
+        from dpselect.release.gains import compared_periods
 
-        return between(self.privacy.parameters)
+        return compared_periods(self.privacy.parameters)
 
     @property
     def of_domain(self) -> bool:
-        """Whether these are the counts of a whole domain, in its own order."""
+        """True if these are the counts of a whole domain, in its own order."""
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
-    def _count(self) -> str:
-        return score_of(self.privacy.parameters)
+    def _score_name(self) -> str:
+        return score_name(self.privacy.parameters)
 
     @property
     def unit(self) -> str:
-        """What counts and intervals count: users, or counted users if a bound cuts, or gains, or a weight."""
-        return unit_of(self.privacy.parameters)
+        """Unit of counts and intervals: users, or counted users if a bound cuts, or gains, or a weight."""
+        return unit_of_counts(self.privacy.parameters)
 
     @property
-    def _column(self) -> str:
-        return column_of(self._count, self.privacy.parameters)
+    def _score_column(self) -> str:
+        return score_column(self._score_name, self.privacy.parameters)
 
     @property
     def _group_users(self) -> str:
-        return column_of(GROUP_USERS, self.privacy.parameters)
+        return score_column(GROUP_USERS, self.privacy.parameters)
 
     @property
-    def _asked(self) -> tuple[Any, ...]:
-        """The q of every item, where the items are quantiles."""
+    def _quantile_shares(self) -> tuple[Any, ...]:
+        """The q of every item, if the items are quantiles."""
         q = self.privacy.parameters.get("q") if self.kind is Kind.VALUES else ()
         return q if isinstance(q, tuple) else ()
 
     @property
     def _cells(self) -> dict[str, list[Any]]:
-        """The labels by column, where items have several."""
-        if self._asked or not {"item", "users_by"} & set(self.privacy.parameters):
-            return {"value" if self._asked else "item": self.labels}
-        from dpselect.release.item_columns import cells_of, names_of
+        """Labels by column."""
+        if self._quantile_shares or not {"item", "users_by"} & set(self.privacy.parameters):
+            return {"value" if self._quantile_shares else "item": self.labels}
+        from dpselect.release.item_columns import item_cells, item_column_names
 
-        return cells_of(self.labels, names_of(self.privacy.parameters))
+        return item_cells(self.labels, item_column_names(self.privacy.parameters))
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def _item_columns(self) -> tuple[str, ...]:
         return tuple(self._cells)
 
     @property
-    def _ends(self) -> tuple[str, ...]:
-        """The columns of intervals; releases made before there were any have none."""
+    def _interval_columns(self) -> tuple[str, ...]:
+        """Columns of intervals; releases made before there were any have none."""
         return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()
 
 
-def _in_its_group(item: Item) -> tuple[object, ...]:
-    """The values of the group of an item, and then its own."""
+def _label_in_group(item: Item) -> tuple[object, ...]:
+    """Return the values of the group of an item, and then its own."""
     return (*item.group, *item.item) if isinstance(item.item, tuple) else (*item.group, item.item)

@@ -1,4 +1,4 @@
-"""Scale: what the scores of an answer are counted in, users or the units of a weight, and how a person is told.
+"""Scale: the unit of an answer's scores, users or the units of a weight, and how scores are written for a person.
 
 Users may be all that an item has, or those that it gained from one period to another. Where a bound keeps some of them
 from counting, every form of an answer speaks of *counted* users, because an interval holds the number of those alone.
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 GROUP_USERS = "group_users"
 CERTAIN_PLACE = "certain place"  # a column of tables for people
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
-ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
-OF_HERE = " of those here"  # which items a bound is on that keeps nobody from counting where items are chosen
-WHO = ", so "  # between who counts and what counts are therefore
+ONCE_IN_EACH = " counts once in each "  # in a sentence about a whole user, in several periods
+OF_RETURNED = (
+    " of those here"  # after a bound on returned items only, which keeps nobody from counting where items are chosen
+)
+THEREFORE = ", so "  # between who counts and what that means for counts
 LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
 USERS_BY = "users_by"  # the columns of groups of which users are counted
@@ -32,11 +34,11 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 
 @dataclass(frozen=True)
 class Scale:
-    """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
+    """The form of whole scores as numbers for a reader. Those of weights are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back if `here`, and of
-    each group by itself if `each`), once in each `period`, and by the `rows` that were prepared; None where a user
-    counts wherever they are.
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back if `only_returned`,
+    and of each group by itself if `in_each_group`), once in each `period`, and by the `rows` that were prepared; None
+    means no bound.
     """
 
     totals: Totals | None = None
@@ -44,59 +46,59 @@ class Scale:
     lost: bool = False  # are the gains losses?
     groups: int | None = None
     items: int | None = None
-    here: bool = False
-    each: bool = False
-    pairs: bool = False  # is an item a group and an item of it?
+    only_returned: bool = False
+    in_each_group: bool = False
+    items_are_pairs: bool = False  # is an item a group and an item of it?
     period: str | None = None
     rows: RowBound | None = None
 
     @property
     def bounds(self) -> dict[str, object]:
-        """What makes a score another number than that of all users, by the names of parameters."""
-        most = None if self.totals is None else self.totals.at_most
-        found: dict[str, object] = {"max_groups_per_user": self.groups, "max_items_per_user": self.items}
-        found |= {
-            "at_most": most,
+        """Bounds that make a score another number than that of all users, by the names of parameters."""
+        at_most = None if self.totals is None else self.totals.at_most
+        bounds: dict[str, object] = {"max_groups_per_user": self.groups, "max_items_per_user": self.items}
+        bounds |= {
+            "at_most": at_most,
             "once_in_each": self.period,
-            "max_rows_per_user": None if self.rows is None else self.rows.most,
+            "max_rows_per_user": None if self.rows is None else self.rows.max_rows,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in bounds.items() if value is not None}
 
     @property
     def counted(self) -> str:
-        """What goes before the name of a score that bounds cut."""
+        """Word before the name of a score that bounds cut."""
         return "counted " if self.bounds else ""
 
     @property
     def _who(self) -> str:
-        """Who counts, and what an interval is not of, where bounds cut."""
-        of = (OF_HERE if self.here else "") + (" in each group" if self.each else "")
-        said = [
+        """Sentence that says who counts, and which other number an interval does not hold, if bounds cut."""
+        scope = (OF_RETURNED if self.only_returned else "") + (" in each group" if self.in_each_group else "")
+        limits = [
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
             *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
-            *([f"for at most {said_items(self.items, in_groups=self.pairs)}{of}"] if self.items else []),
+            *([f"for at most {format_items(self.items, in_groups=self.items_are_pairs)}{scope}"] if self.items else []),
         ]
-        counts = f" counts {', '.join(said)}" if said else ""
+        counts = f" counts {', '.join(limits)}" if limits else ""
         counts += " (chosen at random)" if self.groups or self.items or self.rows else ""
         if self.totals is not None:
-            given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
-            counts += f"{' and' if said else ''} gives an item at most {given}"
+            cap = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
+            counts += f"{' and' if limits else ''} gives an item at most {cap}"
         elif self.period and self.rows and not (self.groups or self.items):
-            return f"Each user{counts}{WHO}{self.counted}users may be other than people."
+            return f"Each user{counts}{THEREFORE}{self.counted}users may be other than people."
         elif not (self.groups or self.items or self.rows):
-            return f"Each user{counts}{WHO}{self.counted}users may be more than people."
-        than = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
-        return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
+            return f"Each user{counts}{THEREFORE}{self.counted}users may be more than people."
+        comparison = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
+        return f"Each user{counts}{THEREFORE}{self.counted}{comparison.rpartition(' ')[2]} may be {comparison}."
 
     @property
     def unit(self) -> str:
-        """Whom one of the counted is."""
+        """Name of one of the counted users."""
         return "user" if self.period is None else f"user in one {self.period}"
 
     @property
     def score(self) -> str:
-        """What a score is called."""
+        """Name of a score."""
         if self.totals is not None:
             return "sum"
         if not self.gains:
@@ -105,122 +107,127 @@ class Scale:
 
     @property
     def scores(self) -> str:
-        """Return what several scores are called."""
+        """Name of several scores."""
         return "losses" if self.score == "loss" else f"{self.score}s"
 
     @property
     def column(self) -> str:
-        """What the column of scores is called."""
-        return column_of(self.score, self.parameters)
+        """Name of the column of scores."""
+        return score_column(self.score, self.parameters)
 
     @property
     def noisy(self) -> str:
-        """A noisy score in a sentence: as its column is called, where that says more than its name."""
+        """Name of a noisy score in a sentence: that of its column, if it says more."""
         return self.column if self.bounds else f"the {self.score}"
 
     @property
     def truth(self) -> str:
-        """What an interval is of."""
+        """Name of the number that an interval holds."""
         name = "number of {}users" if self.score == "count" else f"{{}}{self.score}"
         return name.format(self.counted) if self.bounds else f"true {name.format('')}"
 
     @property
     def users(self) -> str:
-        """What one of them is called, and several."""
+        """Name of one user that a score counts, without the plural's s."""
         if not self.gains:
             return "user"
         return "lost user" if self.lost else "gained user"
 
     def value(self, steps: int) -> int | float:
-        """A score: an integer where the unit is one, else the nearest float."""
+        """Return a score for a reader: an integer if the unit is one, else the nearest float."""
         if self.totals is None:
             return steps
         exact = steps * self.totals.unit
         return int(exact) if self.totals.unit.denominator == 1 else float(exact)
 
     def steps(self, value: float) -> int:
-        """The whole score that comes nearest to a number for a reader."""
+        """Return the whole score that is nearest to a number for a reader."""
         return round(Fraction(value) / (1 if self.totals is None else self.totals.unit))
 
-    def said(self, steps: int) -> str:
-        """So many users, or so much of the weight."""
+    def format_score(self, steps: int) -> str:
+        """Format a score with its unit: users, or an amount of the weight."""
         if self.totals is None:
             return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
 
-    def kept(
-        self, groups: int | None = None, items: int | None = None, *, here: bool = False, each: bool = False
+    def with_bounds(
+        self,
+        groups: int | None = None,
+        items: int | None = None,
+        *,
+        only_returned: bool = False,
+        in_each_group: bool = False,
     ) -> Scale:
-        """The same where a user counts in so many groups, for so many items: of those that came back, of each group."""
-        return replace(self, groups=groups, items=items, here=here, each=each)
+        """Return the scale with bounds on the groups and items of a user: on items that came back, in each group."""
+        return replace(self, groups=groups, items=items, only_returned=only_returned, in_each_group=in_each_group)
 
     @property
     def of_rows(self) -> Scale:
-        """The same before any bound on groups or items: who counts by the rows that there are."""
+        """Scale before any bound on groups or items: who counts by rows and periods alone."""
         return Scale(period=self.period, rows=self.rows)
 
-    def about(self, steps: float, digits: int = 4) -> str:
-        """The same of a height or a scale of noise, in few digits."""
+    def format_about(self, steps: float, digits: int = 4) -> str:
+        """Format a height, or a scale of noise, with its unit in few digits."""
         if self.totals is None:
-            return f"{formatting.few(steps, digits)} {self.users}s"
-        value = formatting.few(steps * float(self.totals.unit), digits)
+            return f"{formatting.round_digits(steps, digits)} {self.users}s"
+        value = formatting.round_digits(steps * float(self.totals.unit), digits)
         return f"{value} of {formatting.text(self.totals.column)}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Who counts, where bounds cut, and what a score is, where it is not a number of users."""
+        """Sentences that say who counts if bounds cut, and what a score is if it is not a number of users."""
         who = (self._who,) if self.bounds else ()
         if self.totals is None:
             return who
-        unit, most = formatting.short(self.totals.unit), formatting.short(self.totals.at_most)
+        unit, cap = formatting.short(self.totals.unit), formatting.short(self.totals.at_most)
         column = formatting.text(self.totals.column)
         return (
             *who,
             f"A score is a sum over users: for each user, the total of {column} in their rows of the item, rounded to "
-            f"units of {unit} and cut to at most {most}. Rows that hold no number there, or one below 0, give nothing.",
-            f"The cap of {most} is part of the question; the promise holds if it was not chosen by these data.",
+            f"units of {unit} and cut to at most {cap}. Rows that hold no number there, or one below 0, give nothing.",
+            f"The cap of {cap} is part of the question; the promise holds if it was not chosen by these data.",
         )
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The same as numbers."""
+        """Parameters of a statement: the bounds, and those of a weight."""
         counted: dict[str, object] = {COUNTED: self.bounds} if self.bounds else {}
         return counted if self.totals is None else {**self.totals.said, **counted}
 
 
-def said_items(number: int, *, in_groups: bool = False) -> str:
-    """So many items; where a set union is by group, an item is a group and an item of it.
+def format_items(number: int, *, in_groups: bool = False) -> str:
+    """Format a number of items; for a set union by group, an item is a group and an item of it.
 
-    >>> said_items(1), said_items(2), said_items(2, in_groups=True)
+    >>> format_items(1), format_items(2), format_items(2, in_groups=True)
     ('1 item', '2 items', '2 pairs of group and item')
     """
-    kind, of = ("pair", " of group and item") if in_groups else ("item", "")
-    return f"{number:,} {kind}{'' if number == 1 else 's'}{of}"
+    kind, kind_suffix = ("pair", " of group and item") if in_groups else ("item", "")
+    return f"{number:,} {kind}{'' if number == 1 else 's'}{kind_suffix}"
 
 
-def column_of(score: str, parameters: Mapping[str, object]) -> str:
-    """What the column of a score is called, by the parameters of a statement.
+def score_column(score: str, parameters: Mapping[str, object]) -> str:
+    """Return the name of the column of a score, by the parameters of a statement.
 
-    >>> column_of("count", {}), column_of("count", {"counted": {"max_groups_per_user": 1}})
+    >>> score_column("count", {}), score_column("count", {"counted": {"max_groups_per_user": 1}})
     ('count', 'counted_users')
     """
     return f"counted_{'users' if score == 'count' else score}" if COUNTED in parameters else score
 
 
-def score_of(parameters: Mapping[str, object]) -> str:
-    """What a score is called, by the parameters of a statement."""
+def score_name(parameters: Mapping[str, object]) -> str:
+    """Return the name of a score, by the parameters of a statement."""
     if "compared_with" in parameters:
         return "loss" if LOST in parameters else "gain"
     return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
 
 
-def unit_of(parameters: Mapping[str, object]) -> str:
-    """What the counts of a release count, by the parameters of its statement."""
+def unit_of_counts(parameters: Mapping[str, object]) -> str:
+    """Return the unit of a release's counts, by the parameters of its statement."""
     weight = parameters.get("by_weight")
-    what = formatting.text(weight) if isinstance(weight, str) else "users"
+    unit = formatting.text(weight) if isinstance(weight, str) else "users"
     if "compared_with" in parameters:
-        what = f"users {'lost' if LOST in parameters else 'gained'}"
-    return f"counted {what}" if COUNTED in parameters else what
+        unit = f"users {'lost' if LOST in parameters else 'gained'}"
+    return f"counted {unit}" if COUNTED in parameters else unit
 
 
 USERS = Scale()

@@ -1,4 +1,4 @@
-"""What stands in a release beside how good it is: its items, what is promised, and what a budget was charged."""
+"""Parts of a release: its items, its statement of privacy, and the receipt of a budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from dpselect._ground.parameters import shown
+from dpselect._ground.parameters import float_rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
@@ -31,7 +31,7 @@ NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 
 
 class Kind(StrEnum):
-    """What the items of a release are to each other."""
+    """The relation of the items of a release to each other."""
 
     RANKING = "ranking"  # best first
     SET = "set"  # in an order that says nothing
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 
 class Ended(StrEnum):
-    """Why a release has no more items."""
+    """The reason why a release has no more items."""
 
     FULL = "full"  # as many as were asked for, or all there were to tell
     BOTTOM = "bottom"  # bottom was picked
@@ -48,7 +48,7 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measure of an item: its noisy value; the counted one lies from `low` to `high` (`Release.accuracy`)."""
+    """A measure of an item: its noisy value; the counted one lies from `low` to `high` (`Release.accuracy`)."""
 
     name: str
     value: int | float
@@ -58,7 +58,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Ranked:
-    """How far a quantile is from its rank: at most so many users too many lie below it, and above it.
+    """The distance of a quantile from its rank: at most so many users too many lie below it, and above it.
 
     `users_below` and `users_above` are noisy numbers of users, from which, and from that of all, these follow.
     """
@@ -71,7 +71,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Item(Generic[Label_co]):
-    """One released item, its rank (1 is the best; None in a set) and its noisy count if counts were asked for.
+    """A released item, its rank (1 is the best; None in a set) and its noisy count if counts were asked for.
 
     The number of counted users is between `low` and `high`, with the confidence that `Release.accuracy` states. Items
     that were selected by a weight have sums, in its own unit. For a question by group, `group` has the values of its
@@ -91,7 +91,7 @@ class Item(Generic[Label_co]):
 
 @dataclass(frozen=True)
 class Statement:
-    """The promise: (epsilon, delta)-DP for one `unit` against `neighbors`, by which mechanism and theorem.
+    """The promise: (epsilon, delta)-DP for one `unit` against `neighbors`, by a mechanism and a theorem.
 
     `sentences` state in plain English the assumptions, the threshold and the reason for the method.
     """
@@ -106,21 +106,23 @@ class Statement:
     unit: str = "user"
 
     @classmethod
-    def of(cls, privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]) -> Self:
-        """A privacy value as a release says it."""
+    def from_privacy(
+        cls, privacy: Privacy, mechanism: str, parameters: Mapping[str, object], sentences: tuple[str, ...]
+    ) -> Self:
+        """Return the statement of a privacy value."""
         return cls(
             epsilon=privacy.epsilon,
             delta=privacy.delta,
             neighbors=privacy.neighbors,
             mechanism=mechanism,
-            parameters=dict(used),
+            parameters=dict(parameters),
             bound=privacy.bound,
             sentences=sentences,
         )
 
     @property
     def promise(self) -> str:
-        """The guarantee in one line; its numbers never understate the exact ones."""
+        """Guarantee in one line; its numbers never understate the exact ones."""
         price = f"({formatting.price(self.epsilon)}, {formatting.price(self.delta)})-DP"
         return f"{price} per {self.unit}, {self.neighbors} neighbours"
 
@@ -131,10 +133,10 @@ class Statement:
         return f"epsilon {formatting.price(self.epsilon)}{delta}"
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
+        """Return the statement in JSON types."""
         return {
-            "epsilon": shown(self.epsilon),
-            "delta": shown(self.delta),
+            "epsilon": float_rounded_up(self.epsilon),
+            "delta": float_rounded_up(self.delta),
             "neighbors": str(self.neighbors),
             "unit": self.unit,
             "mechanism": self.mechanism,
@@ -146,7 +148,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a budget was charged for a release: one sentence, and its numbers.
+    """The charge of a budget for a release: one sentence, and its numbers.
 
     `price` is the most that any answer to the question costs, at the order of the `payer`'s account; it is not stored.
     """
@@ -157,5 +159,5 @@ class Receipt:
     payer: object = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
+        """Return the numbers in JSON types."""
         return {name: formatting.plain(value) for name, value in self.numbers.items()}

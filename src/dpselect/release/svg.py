@@ -15,20 +15,20 @@ from html import escape
 from itertools import accumulate
 
 from dpselect.errors import ParameterError
-from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, RowPanel, names
+from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, RowPanel, line_names
 
 THEMES = {"light": ("#22272e", "#ffffff"), "dark": ("#e4e7eb", "#15191e")}  # of words, of the ground
 BAR = "#4a86c0"
 LINES = (BAR, "#cb6a36", "#3f9460", "#a871bb", "#a5802e", "#cd6482", "#3d929b", "#818994")
 DASHES = ("", "7 3", "2 3")
-SOFT, RULE = 0.78, 0.22  # how much of the ink there is in what is beside the point, and in a scale
+SOFT_OPACITY, RULE_OPACITY = 0.78, 0.22  # how much of the ink there is in what is beside the point, and in a scale
 
-WIDTH, APART, EDGE = 400, 28, 18
-FEW = 3  # panels that a file has below one another
-SIZE, SMALL = 13, 12
-LEAD = 18  # from a line of text to the next
-ROW, THICK, HIGH = 38, 10, 170  # of a mark, of a bar, of a chart
-LABEL = 120  # that a label has at least
+WIDTH, GAP, EDGE = 400, 28, 18
+MAX_STACKED_PANELS = 3  # panels that a file has below one another
+SIZE, SMALL_SIZE = 13, 12
+LINE_HEIGHT = 18  # from a line of text to the next
+ROW_HEIGHT, BAR_HEIGHT, CHART_HEIGHT = 38, 10, 170  # of a mark, of a bar, of a chart
+MIN_LABEL_WIDTH = 120  # that a label has at least
 
 STYLE = (
     ".dps-picture{text-align:left;line-height:1.4}.dps-picture p{margin:.3em 0;max-width:46em}"
@@ -37,46 +37,47 @@ STYLE = (
     f".dps-auto{{color:{THEMES['dark'][0]}}}.dps-auto>.dps-ground{{fill:{THEMES['dark'][1]}}}}}"
 )
 DIGEST = f"'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'"
-"""What a content security policy allows this style by."""
+"""Digest by which a content security policy allows this style."""
 
-Drawn = tuple[str, float]
-"""Shapes, and how high they are."""
+Shapes = tuple[str, float]
+"""Shapes as SVG, and their height."""
 
 
 # ---- whole pictures ---------------------------------------------------------------------------------------
 
 
 def html(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str) -> str:
-    """For a page that has the style, in its colours: panels beside one another where there is room, text as text."""
+    """Return the picture for a page that has the style: panels beside one another if there is room, text as text."""
     svgs = "".join(
-        f'<svg width="{WIDTH}" height="{n(high)}" viewBox="0 0 {WIDTH} {n(high)}" {FONT}>{shapes}</svg>'
-        for shapes, high in _panels(panels)
+        f'<svg width="{WIDTH}" height="{coordinate(height)}" viewBox="0 0 {WIDTH} {coordinate(height)}" {FONT}>'
+        f"{shapes}</svg>"
+        for shapes, height in _draw_panels(panels)
     )
-    below = "".join(f"<p>{escape(line)}</p>" for line in caption)
+    caption_html = "".join(f"<p>{escape(line)}</p>" for line in caption)
     return (
         f'<div class="dps-picture"><p><strong>{escape(title)}</strong></p>'
-        f'<div role="img" aria-label="{escape(alt)}">{svgs}</div>{below}</div>'
+        f'<div role="img" aria-label="{escape(alt)}">{svgs}</div>{caption_html}</div>'
     )
 
 
-def file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, theme: str) -> str:
-    """For a file: panels below one another, or many in two columns, and a ground."""
+def svg_file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, theme: str) -> str:
+    """Return the picture as a file: panels below one another, or many in two columns, on a background."""
     if theme not in (*THEMES, "auto"):
         raise ParameterError("theme", "be light, dark or auto", theme)
     ink, ground = THEMES["dark" if theme == "dark" else "light"]
-    drawn = _panels(panels)
-    columns = 1 if len(panels) <= FEW else 2
-    wide = columns * (WIDTH + APART) - APART
-    shapes, top = paragraphs([title], wide, size=15, bold=True)
+    drawn = _draw_panels(panels)
+    columns = 1 if len(panels) <= MAX_STACKED_PANELS else 2
+    content_width = columns * (WIDTH + GAP) - GAP
+    shapes, top = paragraphs([title], content_width, size=15, bold=True)
     top += 4
-    for first in range(0, len(drawn), columns):
-        line = drawn[first : first + columns]
-        for place, (one, _) in enumerate(line):
-            shapes += f'<g transform="translate({place * (WIDTH + APART)} {n(top)})">{one}</g>'
-        top += max(high for _, high in line) + LEAD
-    below, high = paragraphs(caption, wide, size=SMALL, soft=True)
-    shapes += f'<g transform="translate(0 {n(top)})">{below}</g>'
-    width, height = wide + 2 * EDGE, n(top + high + 2 * EDGE)
+    for start in range(0, len(drawn), columns):
+        row = drawn[start : start + columns]
+        for column, (panel_shapes, _) in enumerate(row):
+            shapes += f'<g transform="translate({column * (WIDTH + GAP)} {coordinate(top)})">{panel_shapes}</g>'
+        top += max(panel_height for _, panel_height in row) + LINE_HEIGHT
+    caption_shapes, caption_height = paragraphs(caption, content_width, size=SMALL_SIZE, soft=True)
+    shapes += f'<g transform="translate(0 {coordinate(top)})">{caption_shapes}</g>'
+    width, height = content_width + 2 * EDGE, coordinate(top + caption_height + 2 * EDGE)
     auto = f"<style>{STYLE}</style>" if theme == "auto" else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -89,132 +90,139 @@ def file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, 
 FONT = 'font-family="system-ui, sans-serif" fill="currentColor"'
 
 
-def _panels(panels: Sequence[Panel]) -> list[Drawn]:
-    """Every panel, and the legend of their lines."""
-    looks = {name: _look(place) for place, name in enumerate(names(panels))}
-    found = [_panel(one, looks) for one in panels]
-    return [*found, _legend(looks)] if looks else found
+def _draw_panels(panels: Sequence[Panel]) -> list[Shapes]:
+    """Draw every panel, and the legend of their lines."""
+    styles = {name: _line_style(index) for index, name in enumerate(line_names(panels))}
+    drawn = [_draw_panel(panel, styles) for panel in panels]
+    return [*drawn, _draw_legend(styles)] if styles else drawn
 
 
-def _panel(one: Panel, looks: Mapping[str, str]) -> Drawn:
-    title, top = text(0, SIZE, cut(one.title, WIDTH), bold=True), LEAD + 4.0
-    if not one.title:
+def _draw_panel(panel: Panel, styles: Mapping[str, str]) -> Shapes:
+    title, top = text(0, SIZE, shorten(panel.title, WIDTH), bold=True), LINE_HEIGHT + 4.0
+    if not panel.title:
         title, top = "", 0.0
-    shapes, high = _rows(one) if isinstance(one, RowPanel) else _chart(one, looks)
-    return f'{title}<g transform="translate(0 {n(top)})">{shapes}</g>', top + high
+    shapes, height = _draw_rows(panel) if isinstance(panel, RowPanel) else _draw_chart(panel, styles)
+    return f'{title}<g transform="translate(0 {coordinate(top)})">{shapes}</g>', top + height
 
 
 # ---- rows of marks ----------------------------------------------------------------------------------------
 
 
-def _rows(one: RowPanel) -> Drawn:
-    if not one.marks:
-        return text(0, SIZE, "Nothing came back.", soft=True), LEAD
-    indent = max(width(f"{mark.rank} ", SIZE) if mark.rank else 0.0 for mark in one.marks)
-    across = partial(_place, one.across, 1.0, WIDTH - 1.0)
+def _draw_rows(panel: RowPanel) -> Shapes:
+    if not panel.marks:
+        return text(0, SIZE, "Nothing came back.", soft=True), LINE_HEIGHT
+    indent = max(text_width(f"{mark.rank} ", SIZE) if mark.rank else 0.0 for mark in panel.marks)
+    x_of = partial(_place_value, panel.across, 1.0, WIDTH - 1.0)
     shapes = ""
-    for place, mark in enumerate(one.marks):
-        top = place * ROW
-        said = cut(mark.said, WIDTH - indent - (LABEL if mark.label else 0))
-        label = cut(mark.label, WIDTH - indent - width(said, SIZE) - 12)
+    for index, mark in enumerate(panel.marks):
+        top = index * ROW_HEIGHT
+        value_text = shorten(mark.value_text, WIDTH - indent - (MIN_LABEL_WIDTH if mark.label else 0))
+        label = shorten(mark.label, WIDTH - indent - text_width(value_text, SIZE) - 12)
         shapes += text(0, top + SIZE, mark.rank, soft=True) + text(indent, top + SIZE, label)
-        shapes += text(WIDTH, top + SIZE, said, "end")
+        shapes += text(WIDTH, top + SIZE, value_text, "end")
         middle = top + SIZE + 12.0
         if mark.bar is None:
-            shapes += _rule(0, middle, f"H{WIDTH}")
-        shapes += bar(mark, across, middle)
-    high = len(one.marks) * ROW
-    return shapes + _ticks(one.across, across, 0, high), high + 2 * LEAD
+            shapes += _draw_rule(0, middle, f"H{WIDTH}")
+        shapes += bar(mark, x_of, middle)
+    height = len(panel.marks) * ROW_HEIGHT
+    return shapes + _draw_ticks(panel.across, x_of, 0, height), height + 2 * LINE_HEIGHT
 
 
-def bar(mark: Mark, across: Callable[[float], float], middle: float, thick: float = THICK) -> str:
-    """The bar of a mark from 0 on, its dots, its whisker."""
+def bar(mark: Mark, x_of: Callable[[float], float], middle: float, height: float = BAR_HEIGHT) -> str:
+    """Draw the bar of a mark from 0 on, its dots and its whisker."""
     shapes = ""
     if mark.bar is not None:
-        start, end = across(0), across(max(0.0, mark.bar))
-        size = f'width="{n(end - start)}" height="{n(thick)}"'
-        shapes += f'<rect x="{n(start)}" y="{n(middle - thick / 2)}" {size} rx="1.5" fill="{BAR}"/>'
+        start, end = x_of(0), x_of(max(0.0, mark.bar))
+        size = f'width="{coordinate(end - start)}" height="{coordinate(height)}"'
+        shapes += f'<rect x="{coordinate(start)}" y="{coordinate(middle - height / 2)}" {size} rx="1.5" fill="{BAR}"/>'
     if mark.high is not None:
-        right, tick = n(across(mark.high)), f"{n(middle - thick / 2)}v{n(thick)}"
-        left = "0" if mark.low is None else n(across(mark.low))
-        path = f"M{left} {n(middle)}H{right}" + ("" if mark.low is None else f"M{left} {tick}") + f"M{right} {tick}"
+        right, tick = coordinate(x_of(mark.high)), f"{coordinate(middle - height / 2)}v{coordinate(height)}"
+        left = "0" if mark.low is None else coordinate(x_of(mark.low))
+        path = (
+            f"M{left} {coordinate(middle)}H{right}"
+            + ("" if mark.low is None else f"M{left} {tick}")
+            + f"M{right} {tick}"
+        )
         shapes += f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
     for dot in mark.dots:
-        shapes += f'<circle cx="{n(across(dot))}" cy="{n(middle)}" r="5" fill="{BAR}"/>'
+        shapes += f'<circle cx="{coordinate(x_of(dot))}" cy="{coordinate(middle)}" r="5" fill="{BAR}"/>'
     return shapes
 
 
 # ---- charts of lines --------------------------------------------------------------------------------------
 
 
-def _chart(one: Chart, looks: Mapping[str, str]) -> Drawn:
-    side = max((width(said, SMALL) for _, said in one.up.ticks), default=0) + 8
-    across = partial(_place, one.across, side + 4, WIDTH - 6.0)
-    up = partial(_place, one.up, HIGH + 0.0, 8.0)
-    shapes, free = "", HIGH + LEAD + 0.0
-    for value, said in sorted(one.up.ticks):
-        y = up(value)
-        shapes += _rule(side, y, f"H{WIDTH}")
-        if y <= free - SMALL:  # no number on another
-            shapes += text(side - 6, y + 4, said, "end", size=SMALL, soft=True)
+def _draw_chart(chart: Chart, styles: Mapping[str, str]) -> Shapes:
+    side = max((text_width(tick_text, SMALL_SIZE) for _, tick_text in chart.up.ticks), default=0) + 8
+    x_of = partial(_place_value, chart.across, side + 4, WIDTH - 6.0)
+    y_of = partial(_place_value, chart.up, CHART_HEIGHT + 0.0, 8.0)
+    shapes, free = "", CHART_HEIGHT + LINE_HEIGHT + 0.0
+    for value, tick_text in sorted(chart.up.ticks):
+        y = y_of(value)
+        shapes += _draw_rule(side, y, f"H{WIDTH}")
+        if y <= free - SMALL_SIZE:  # no number on another
+            shapes += text(side - 6, y + 4, tick_text, "end", size=SMALL_SIZE, soft=True)
             free = y
-    for line in one.lines:
-        shapes += _line(line, across, up, looks.get(line.name, f'stroke="{BAR}"'))
-    return shapes + _ticks(one.across, across, side, HIGH), HIGH + 2 * LEAD
+    for line in chart.lines:
+        shapes += _draw_line(line, x_of, y_of, styles.get(line.name, f'stroke="{BAR}"'))
+    return shapes + _draw_ticks(chart.across, x_of, side, CHART_HEIGHT), CHART_HEIGHT + 2 * LINE_HEIGHT
 
 
-def _line(line: Line, across: Callable[[float], float], up: Callable[[float], float], look: str) -> str:
-    """A path; a dot where a point would not be seen."""
-    points = [(n(across(x)), n(up(y))) for x, y in line.points]
+def _draw_line(line: Line, x_of: Callable[[float], float], y_of: Callable[[float], float], style: str) -> str:
+    """Draw a path, with dots if a point would not be seen."""
+    points = [(coordinate(x_of(x)), coordinate(y_of(y))) for x, y in line.points]
     if not points:
         return ""
     path = f"M{points[0][0]} {points[0][1]}"
     path += "".join(f"H{x}V{y}" if line.steps else f"L{x} {y}" for x, y in points[1:])
     if line.filled:
-        return f'<path d="{path}V{HIGH}H{points[0][0]}Z" fill="{BAR}"/>'
-    found = f'<path d="{path}" fill="none" stroke-width="2" stroke-linejoin="round" {look}/>'
-    colour = look.partition('"')[2].partition('"')[0]
+        return f'<path d="{path}V{CHART_HEIGHT}H{points[0][0]}Z" fill="{BAR}"/>'
+    shapes = f'<path d="{path}" fill="none" stroke-width="2" stroke-linejoin="round" {style}/>'
+    colour = style.partition('"')[2].partition('"')[0]
     dots = "".join(f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in points)
-    return found if line.steps and len(points) > 1 else found + dots
+    return shapes if line.steps and len(points) > 1 else shapes + dots
 
 
-def _look(place: int) -> str:
-    """The colour and the dashes of a line, which differ from those of its neighbours."""
-    dashes = DASHES[place % len(DASHES)]
-    return f'stroke="{LINES[place % len(LINES)]}"' + (f' stroke-dasharray="{dashes}"' if dashes else "")
+def _line_style(index: int) -> str:
+    """Return the colour and the dashes of a line, which differ from those of its neighbours."""
+    dashes = DASHES[index % len(DASHES)]
+    return f'stroke="{LINES[index % len(LINES)]}"' + (f' stroke-dasharray="{dashes}"' if dashes else "")
 
 
-def _legend(looks: Mapping[str, str]) -> Drawn:
+def _draw_legend(styles: Mapping[str, str]) -> Shapes:
     shapes = ""
-    for place, (name, look) in enumerate(looks.items()):
-        y = place * LEAD + SIZE
-        shapes += f'<path d="M0 {y - 4}h30" fill="none" stroke-width="2" {look}/>' + text(38, y, cut(name, WIDTH - 38))
-    return shapes, len(looks) * LEAD + 4.0
+    for index, (name, style) in enumerate(styles.items()):
+        y = index * LINE_HEIGHT + SIZE
+        shapes += f'<path d="M0 {y - 4}h30" fill="none" stroke-width="2" {style}/>' + text(
+            38, y, shorten(name, WIDTH - 38)
+        )
+    return shapes, len(styles) * LINE_HEIGHT + 4.0
 
 
 # ---- scales -----------------------------------------------------------------------------------------------
 
 
-def _place(axis: Axis, start: float, end: float, value: float) -> float:
+def _place_value(axis: Axis, start: float, end: float, value: float) -> float:
     return start + axis.part(value) * (end - start)
 
 
-def _rule(x: float, y: float, to: str) -> str:
-    return f'<path d="M{n(x)} {n(y)}{to}" fill="none" stroke="currentColor" stroke-opacity="{RULE}"/>'
+def _draw_rule(x: float, y: float, to: str) -> str:
+    path = f"M{coordinate(x)} {coordinate(y)}{to}"
+    return f'<path d="{path}" fill="none" stroke="currentColor" stroke-opacity="{RULE_OPACITY}"/>'
 
 
-def _ticks(axis: Axis, across: Callable[[float], float], left: float, top: float) -> str:
-    """A scale below, with as many of its numbers as have room, and what it measures."""
-    shapes, free = _rule(left, top, f"H{WIDTH}"), -1.0
-    for value, said in sorted(axis.ticks):
-        long = width(said, SMALL)
-        start = min(max(0.0, across(value) - long / 2), WIDTH - long)
+def _draw_ticks(axis: Axis, x_of: Callable[[float], float], left: float, top: float) -> str:
+    """Draw a scale below, with as many of its numbers as have room, and its name."""
+    shapes, free = _draw_rule(left, top, f"H{WIDTH}"), -1.0
+    for value, tick_text in sorted(axis.ticks):
+        tick_width = text_width(tick_text, SMALL_SIZE)
+        start = min(max(0.0, x_of(value) - tick_width / 2), WIDTH - tick_width)
         if start >= free:
-            shapes += _rule(across(value), top, "v4") + text(
-                start + long / 2, top + 16, said, "middle", SMALL, soft=True
+            shapes += _draw_rule(x_of(value), top, "v4") + text(
+                start + tick_width / 2, top + 16, tick_text, "middle", SMALL_SIZE, soft=True
             )
-            free = start + long + 6
-    name = text(WIDTH, top + 16 + LEAD - 2, cut(axis.name, WIDTH, SMALL), "end", SMALL, soft=True)
+            free = start + tick_width + 6
+    name = text(WIDTH, top + 16 + LINE_HEIGHT - 2, shorten(axis.name, WIDTH, SMALL_SIZE), "end", SMALL_SIZE, soft=True)
     return shapes + name
 
 
@@ -222,50 +230,53 @@ def _ticks(axis: Axis, across: Callable[[float], float], left: float, top: float
 
 
 def text(
-    x: float, y: float, said: str, anchor: str = "start", size: int = SIZE, *, soft: bool = False, bold: bool = False
+    x: float, y: float, line: str, anchor: str = "start", size: int = SIZE, *, soft: bool = False, bold: bool = False
 ) -> str:
-    """A line of text."""
-    if not said:
+    """Draw a line of text."""
+    if not line:
         return ""
-    more = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    more += f' fill-opacity="{SOFT}"' if soft else ""
-    more += ' font-weight="bold"' if bold else ""
-    return f'<text x="{n(x)}" y="{n(y)}" font-size="{size}"{more}>{escape(said)}</text>'
+    attributes = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    attributes += f' fill-opacity="{SOFT_OPACITY}"' if soft else ""
+    attributes += ' font-weight="bold"' if bold else ""
+    return f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size}"{attributes}>{escape(line)}</text>'
 
 
-def paragraphs(lines: Sequence[str], room: float, *, size: int, soft: bool = False, bold: bool = False) -> Drawn:
-    """Lines of text, broken where they are too long."""
-    broken = [part for line in lines for part in _broken(line, room, size * (1.08 if bold else 1))]
-    drawn = [text(0, place * LEAD + size, one, size=size, soft=soft, bold=bold) for place, one in enumerate(broken)]
-    return "".join(drawn), len(broken) * LEAD + 4.0
+def paragraphs(lines: Sequence[str], width: float, *, size: int, soft: bool = False, bold: bool = False) -> Shapes:
+    """Draw lines of text, broken if they are too long."""
+    broken_lines = [part for line in lines for part in _break_line(line, width, size * (1.08 if bold else 1))]
+    shapes = [
+        text(0, index * LINE_HEIGHT + size, broken_line, size=size, soft=soft, bold=bold)
+        for index, broken_line in enumerate(broken_lines)
+    ]
+    return "".join(shapes), len(broken_lines) * LINE_HEIGHT + 4.0
 
 
-def _broken(line: str, room: float, size: float) -> Iterator[str]:
-    rest = line
-    while width(rest, size) > room:
-        fits = max(1, len(cut(rest, room, size)) - 1)
-        end = rest.rfind(" ", 1, fits + 1)
+def _break_line(line: str, width: float, size: float) -> Iterator[str]:
+    remainder = line
+    while text_width(remainder, size) > width:
+        fits = max(1, len(shorten(remainder, width, size)) - 1)
+        end = remainder.rfind(" ", 1, fits + 1)
         end = fits if end < 0 else end
-        yield rest[:end]
-        rest = rest[end:].lstrip()
-    yield rest
+        yield remainder[:end]
+        remainder = remainder[end:].lstrip()
+    yield remainder
 
 
-def cut(said: str, room: float, size: float = SIZE) -> str:
-    """A text that is no wider than that."""
-    if not said or width(said, size) <= room:
-        return said
-    ends = accumulate(width(letter, size) for letter in said)
-    fits = next(place for place, end in enumerate(ends) if end > room - size)  # an ellipsis takes a letter's room
-    return f"{said[:fits]}\N{HORIZONTAL ELLIPSIS}"
+def shorten(text_line: str, width: float, size: float = SIZE) -> str:
+    """Return a text, or its start with an ellipsis, no wider than `width`."""
+    if not text_line or text_width(text_line, size) <= width:
+        return text_line
+    ends = accumulate(text_width(letter, size) for letter in text_line)
+    fits = next(index for index, end in enumerate(ends) if end > width - size)  # an ellipsis takes a letter's room
+    return f"{text_line[:fits]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def width(said: str, size: float) -> float:
-    """Units that a text takes at most, by the widest of the fonts that systems have."""
-    return size * sum(map(_wide, said))
+def text_width(line: str, size: float) -> float:
+    """Return the width of a text at most, by the widest of the fonts that systems have."""
+    return size * sum(map(_letter_width, line))
 
 
-def _wide(letter: str) -> float:
+def _letter_width(letter: str) -> float:
     if letter.isascii():
         return (
             1.0 if letter in "mwMW@%" else 0.42 if letter in " !'(),.:;[]fijlrt|" else 0.8 if letter.isupper() else 0.66
@@ -275,6 +286,6 @@ def _wide(letter: str) -> float:
     return 1.3 if unicodedata.east_asian_width(letter) in "WF" else 0.9
 
 
-def n(value: float) -> str:
-    """A coordinate of at most one decimal."""
+def coordinate(value: float) -> str:
+    """Format a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")

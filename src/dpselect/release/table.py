@@ -1,7 +1,6 @@
-"""What a person reads: a table, and the text beside it.
+"""Text for a person: a table, and the sentences around it.
 
-A leaflet says first what came back and how sure it is, then shows it, and says what it cost; how it was found comes
-last.
+A leaflet has its headline and its certainty first, then the table, and then the cost; the method comes last.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.parameters import names_checked
+from dpselect._ground.parameters import check_keywords
 from dpselect.release import formatting
 
 if TYPE_CHECKING:
@@ -25,20 +24,20 @@ if TYPE_CHECKING:
     from dpselect.release.panels import Mark
     from dpselect.release.statement import Item
 
-HEAD = 20  # rows of a long table that are shown
-LONG = 30  # rows; a table up to here is shown whole
-WIDEST, NARROWEST = 100, 40  # columns of a terminal that text is broken at
-MARKS = re.compile(
+HEAD_ROWS = 20  # rows of a long table that are shown
+MAX_WHOLE_ROWS = 30  # rows; a table up to here is shown whole
+MAX_COLUMNS, MIN_COLUMNS = 100, 40  # columns of a terminal that text is broken at
+MARKDOWN_MARKS = re.compile(
     r"[\\`*_\[\]<>|~&#$@]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 )  # what Markdown, or GitHub's, may read as more than itself
-WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the counts of the others to the right
+MAX_ITEM_WIDTH = 60  # a longer one is shown whole; it only does not push the counts of the others to the right
 
 
 @dataclass(frozen=True)
 class Bars:
     """Small bars that a notebook draws beside a column."""
 
-    beside: str
+    column: str
     marks: Sequence[Mark]
 
 
@@ -59,76 +58,79 @@ class TextTable:
         return max(map(len, self.columns.values()), default=0)
 
     def first(self, rows: int) -> TextTable:
-        """Its first rows."""
+        """Return the first rows of the table."""
         bars = self.bars and replace(self.bars, marks=self.bars.marks[:rows])
         columns = {name: cells[:rows] for name, cells in self.columns.items()}
         return replace(self, columns=columns, starts=self.starts[:rows], bars=bars)
 
     def text(self) -> str:
-        """Aligned for a terminal: numbers and their heads to the right."""
-        cells = {name: [cell(value) for value in self._shown(name)] for name in self.columns}
+        """Format the table for a terminal: numbers and their heads to the right."""
+        cells = {name: [format_cell(value) for value in self._column_cells(name)] for name in self.columns}
         heads = {name: formatting.text(name) for name in cells}
-        wide = {name: min(max(map(width, [heads[name], *cells[name]])), WIDEST_ITEM) for name in cells}
+        widths = {name: min(max(map(display_width, [heads[name], *cells[name]])), MAX_ITEM_WIDTH) for name in cells}
         rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
         return "\n".join(
-            "  ".join(self._pad(cell, name, wide[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
+            "  ".join(self._pad(cell, name, widths[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
             for row in rows
         )
 
     def markdown(self) -> str:
-        """A table of GitHub's Markdown: whatever a name holds is shown and does nothing."""
-        heads = " | ".join(escaped(formatting.text(name)) for name in self.columns)
-        ruled = " | ".join(":---" if name in self.left else "---:" for name in self.columns)
-        shown = ([escaped(cell(value)) for value in self._shown(name)] for name in self.columns)
-        rows = (" | ".join(row) for row in zip(*shown, strict=True))
-        return "\n".join(f"| {row} |" for row in (heads, ruled, *rows))
+        """Format the table in GitHub's Markdown, in which whatever a name holds is shown and does nothing."""
+        heads = " | ".join(escape_markdown(formatting.text(name)) for name in self.columns)
+        alignments = " | ".join(":---" if name in self.left else "---:" for name in self.columns)
+        cells = ([escape_markdown(format_cell(value)) for value in self._column_cells(name)] for name in self.columns)
+        rows = (" | ".join(row) for row in zip(*cells, strict=True))
+        return "\n".join(f"| {row} |" for row in (heads, alignments, *rows))
 
-    def _pad(self, cell: str, name: str, wide: int) -> str:
-        room = " " * (wide - width(cell))
-        return cell + room if name in self.left else room + cell
+    def _pad(self, cell: str, name: str, width: int) -> str:
+        padding = " " * (width - display_width(cell))
+        return cell + padding if name in self.left else padding + cell
 
-    def _shown(self, name: str) -> Sequence[object]:
-        """A column of which groups show a value once."""
+    def _column_cells(self, name: str) -> Sequence[object]:
+        """Return a column, with its value once for each group if it is about groups."""
         values = self.columns[name]
         if name not in self.once:
             return values
         return [value if start else "" for value, start in zip(values, self.starts, strict=False)]
 
 
-def cell(value: object) -> str:
-    """What a cell shows."""
+def format_cell(value: object) -> str:
+    """Format the value of a cell."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else formatting.text(value)
 
 
-def escaped(line: str) -> str:
-    """A line that Markdown shows as it is."""
-    return MARKS.sub(r"\\\g<0>", line)
+def escape_markdown(line: str) -> str:
+    """Escape a line so that Markdown shows it as it is."""
+    return MARKDOWN_MARKS.sub(r"\\\g<0>", line)
 
 
-def width(line: str) -> int:
-    """Columns of a terminal that a line takes: East Asian wide characters two, combining marks none."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+def display_width(line: str) -> int:
+    """Return the terminal columns of a line: two for East Asian wide characters, none for combining marks."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in line
+    )
 
 
-@names_checked
+@check_keywords
 class Tabular(ABC):
-    """The port of what can be a data frame: a release, a forecast."""
+    """Port of what can be a data frame: a release, a forecast."""
 
     @abstractmethod
     def to_columns(self) -> dict[str, list[object]]:
-        """Its columns, by name."""
+        """Return the columns by name."""
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars data frame."""
+        """Return a polars data frame."""
         frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
         return frame
 
     def to_pandas(self) -> Any:
-        """A pandas data frame."""
+        """Return a pandas data frame."""
         return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
 
     def to_arrow(self) -> Any:
-        """A pyarrow table."""
+        """Return a pyarrow table."""
         return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
 
 
@@ -140,74 +142,76 @@ class Leaflet:
     price: Sequence[str]
     how: Sequence[str]
     how_title: str = "How it was found"  # in a notebook it opens what is hidden below it; "": all is shown
-    said: str = ""  # what came back
-    sure: str = ""  # the most telling of how good it is
+    headline: str = ""  # what came back
+    certainty: str = ""  # the most telling of how good it is
     outcome: Sequence[str] = ()
     remark: str = ""  # what is strange at the table, and why
-    good: str = ""  # what the lines about how good it is have in common
+    accuracy_title: str = ""  # what the lines about how good it is have in common
     accuracy: Sequence[str] = ()
     cost: str = ""  # in short
 
     def text(self, rows: int | None = None) -> str:
-        """For a terminal: so many rows of a longer table, or all."""
-        parts = ["\n".join(self._outcome()), *self._shown(rows), "\n".join(self._beside())]
+        """Format the leaflet for a terminal: with so many rows of a longer table, or all."""
+        parts = ["\n".join(self._opening_lines()), *self._table_text(rows), "\n".join(self._closing_lines())]
         return "\n\n".join(part for part in parts if part)
 
     @property
     def notes(self) -> list[str]:
-        """All but the table, as lines."""
-        return [*self._outcome(), *self._beside()]
+        """Lines of everything but the table."""
+        return [*self._opening_lines(), *self._closing_lines()]
 
     def first(self, rows: int | None) -> TextTable:
-        """So many rows of a long table, or all."""
+        """Return the first rows of a long table, or all."""
         return self.table.first(rows) if rows is not None and self._hidden(rows) else self.table
 
-    def more(self, rows: int | None) -> list[str]:
-        """How many rows are not shown."""
+    def hidden_rows_note(self, rows: int | None) -> list[str]:
+        """Return a note on how many rows are hidden, if any are."""
         hidden = self._hidden(rows)
         return [f"... and {hidden:,} more: to_pandas(), to_csv(path) have all"] if hidden else []
 
     def _hidden(self, rows: int | None) -> int:
-        return 0 if rows is None or len(self.table) <= LONG else len(self.table) - rows
+        return 0 if rows is None or len(self.table) <= MAX_WHOLE_ROWS else len(self.table) - rows
 
-    def _shown(self, rows: int | None) -> list[str]:
-        """The table, if it has any rows, and what is said just below it."""
+    def _table_text(self, rows: int | None) -> list[str]:
+        """Return the table, if it has any rows, and what is directly below it."""
         if not len(self.table):
             return []
-        below = [filled(self.remark)] if self.remark else []
-        return ["\n".join([self.first(rows).text(), *self.more(rows), *below])]
+        remark_lines = [wrap_text(self.remark)] if self.remark else []
+        return ["\n".join([self.first(rows).text(), *self.hidden_rows_note(rows), *remark_lines])]
 
-    def _outcome(self) -> list[str]:
-        said = [filled(f"{self.said} {self.sure}".rstrip())] if self.said else []
-        return [*said, *(filled(line, "", "  ") for line in self.outcome)]
+    def _opening_lines(self) -> list[str]:
+        headline_lines = [wrap_text(f"{self.headline} {self.certainty}".rstrip())] if self.headline else []
+        return [*headline_lines, *(wrap_text(line, "", "  ") for line in self.outcome)]
 
-    def _beside(self) -> list[str]:
-        good = [self.good, *(filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
-        title = [f"{self.how_title[0].lower()}{self.how_title[1:]}:"] if self.how and self.how_title else []
-        return [*good, *self.price, *title, *(filled(line, "  ", "    ") for line in self.how)]
-
-
-def filled(line: str, first: str = "", then: str = "") -> str:
-    """A paragraph as a terminal shows it, with words before its first line and the others."""
-    columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
-    return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
+    def _closing_lines(self) -> list[str]:
+        accuracy_lines = (
+            [self.accuracy_title, *(wrap_text(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
+        )
+        title_lines = [f"{self.how_title[0].lower()}{self.how_title[1:]}:"] if self.how and self.how_title else []
+        return [*accuracy_lines, *self.price, *title_lines, *(wrap_text(line, "  ", "    ") for line in self.how)]
 
 
-def remark(items: Sequence[Item], count: str) -> str:
-    """A sentence about the first item with a larger count than the one above it; empty where there is none.
+def wrap_text(line: str, first_prefix: str = "", following: str = "") -> str:
+    """Wrap a paragraph for a terminal, with a prefix before its first line and one before the others."""
+    columns = max(MIN_COLUMNS, min(MAX_COLUMNS, shutil.get_terminal_size((MAX_COLUMNS, 24)).columns))
+    return textwrap.fill(line, columns, initial_indent=first_prefix, subsequent_indent=following)
+
+
+def describe_disagreement(items: Sequence[Item], count: str) -> str:
+    """Describe the first item with a larger count than the one above it; "" if there is none.
 
     Ranks and counts have noise of their own, so a table may look strange there.
     """
-    from dpselect.release.groups import told_apart
+    from dpselect.release.groups import typed_group
 
-    for above, below in pairwise(items):
-        if told_apart(above.group) != told_apart(below.group) or above.count is None or below.count is None:
+    for upper, lower in pairwise(items):
+        if typed_group(upper.group) != typed_group(lower.group) or upper.count is None or lower.count is None:
             continue
-        if above.count < below.count:
-            group = f"In {', '.join(map(formatting.brief, above.group))}: rank" if above.group else "Rank"
+        if upper.count < lower.count:
+            group = f"In {', '.join(map(formatting.brief, upper.group))}: rank" if upper.group else "Rank"
             return (
-                f"{group} {below.rank} ({formatting.brief(below.item)}) shows a larger {count} than rank {above.rank} "
-                f"({formatting.brief(above.item)}). This is expected: ranks and {count}s were drawn separately, "
+                f"{group} {lower.rank} ({formatting.brief(lower.item)}) shows a larger {count} than rank {upper.rank} "
+                f"({formatting.brief(upper.item)}). This is expected: ranks and {count}s were drawn separately, "
                 "each with its own noise."
             )
     return ""

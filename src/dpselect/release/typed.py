@@ -14,25 +14,25 @@ from dpselect._ground.domain import UNSEEN
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 
-INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
-RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
+_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
 def rational(text: str) -> Fraction:
-    """A fraction as it was written; never a power of ten, which would take long to make."""
-    if not RATIONAL.fullmatch(text):
+    """Parse a fraction as it was written; never a power of ten, which would take long to make."""
+    if not _RATIONAL.fullmatch(text):
         raise ValueError("no fraction")
     return Fraction(text)
 
 
 def integer(text: str) -> int:
-    """Return an integer in decimal digits."""
-    if not INTEGER.fullmatch(text):
+    """Parse an integer in decimal digits."""
+    if not _INTEGER.fullmatch(text):
         raise ValueError("no integer")
     return int(text)
 
 
-# What JSON has no type for: how each is written, and read back.
+# Types that JSON does not have: how each is written, and read back.
 _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = {
     "fraction": (Fraction, str, rational),
     "decimal": (decimal.Decimal, str, decimal.Decimal),
@@ -45,63 +45,71 @@ _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = 
 }
 
 
-def written(value: object) -> Json:
-    """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text.
+def value_to_json(value: object) -> Json:
+    """Return a value, several values, or several with names as JSON: what JSON has no type for as [kind, text].
 
-    It may also be several values, or several with names.
+    A value of a type that is not known comes back as its text.
     """
     if isinstance(value, Mapping):
-        return ["mapping", [[name, _one(one)] for name, one in value.items()]]
-    return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
+        return ["mapping", [[name, _scalar_to_json(element)] for name, element in value.items()]]
+    return (
+        ["tuple", [_scalar_to_json(element) for element in value]]
+        if isinstance(value, tuple)
+        else _scalar_to_json(value)
+    )
 
 
-def label(value: object) -> Json:
-    """An item as JSON: like `written`, but of names with values only the text."""
-    return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
+def label_to_json(value: object) -> Json:
+    """Return an item as JSON, like `value_to_json`, but of names with values only the text."""
+    return (
+        ["tuple", [_scalar_to_json(element) for element in value]]
+        if isinstance(value, tuple)
+        else _scalar_to_json(value)
+    )
 
 
 def plain_is_exact(value: object) -> bool:
-    """Is the value what its plain form in JSON (`forms.plain`) is read back as?"""
+    """Return whether the plain form in JSON (`formatting.plain`) is read back as this value."""
     if formatting.is_unsafe(value):
         return False
     return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
 
 
-def read(value: Json) -> object:
-    """What `written` wrote."""
+def value_from_json(value: Json) -> object:
+    """Return what `value_to_json` wrote."""
     if isinstance(value, list):
         kind, text = value
         if kind == "int":
             return integer(str(text))
         if kind == "mapping" and isinstance(text, list):
-            return dict(_pair(one) for one in text)
+            return dict(_pair_from_json(element) for element in text)
         if isinstance(text, list):
-            return tuple(read(one) for one in text)
+            return tuple(value_from_json(element) for element in text)
         return _KINDS[str(kind)][2](str(text))
     return value
 
 
-def named(values: Mapping[str, object]) -> dict[str, Json]:
-    """Values with names, as an object of JSON."""
-    return {name: written(value) for name, value in values.items()}
+def mapping_to_json(values: Mapping[str, object]) -> dict[str, Json]:
+    """Return values with names as an object of JSON."""
+    return {name: value_to_json(value) for name, value in values.items()}
 
 
-def names(values: Mapping[str, Json]) -> dict[str, object]:
-    """What `named` wrote."""
-    return {name: read(value) for name, value in values.items()}
+def mapping_from_json(values: Mapping[str, Json]) -> dict[str, object]:
+    """Return what `mapping_to_json` wrote."""
+    return {name: value_from_json(value) for name, value in values.items()}
 
 
-def _one(value: object) -> Json:
+def _scalar_to_json(value: object) -> Json:
     if value is not UNSEEN:
         value = formatting.scalar(value)
     if formatting.is_unsafe(value):
         return ["int", str(value)]
-    for kind, (sort, write, _) in _KINDS.items():
-        if isinstance(value, sort):
+    for kind, (python_type, write, _) in _KINDS.items():
+        if isinstance(value, python_type):
             return [kind, write(value)]
     return value if value is None or isinstance(value, (bool, int, str)) else formatting.text(value)
 
 
-def _pair(value: Json) -> tuple[str, object]:
-    name, one = value if isinstance(value, list) else ("", None)
-    return str(name), read(one)
+def _pair_from_json(value: Json) -> tuple[str, object]:
+    name, pair_value = value if isinstance(value, list) else ("", None)
+    return str(name), value_from_json(pair_value)

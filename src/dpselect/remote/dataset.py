@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import Key, columns_of, key_of
-from dpselect._ground.parameters import Progress, names_checked, whole
+from dpselect._ground.keys import Key, composite_columns, parse_key
+from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import PERIODS
 from dpselect.remote.body import Body, body_of, body_of_plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 
-@names_checked
+@check_keywords
 class RemoteDataset(Verbs):
     """Data behind a gateway, by name. `Remote.data(...)` makes it.
 
@@ -49,9 +49,11 @@ class RemoteDataset(Verbs):
             raise ParameterError("item", "be the name of a column, or a list of several", came(item), hint)
         self.wire: Wire = wire
         self.name: str | None = name
-        self.item: Key | None = None if item is None else key_of("item", item)
+        self.item: Key | None = None if item is None else parse_key("item", item)
         most = max_items_per_user
-        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
+        self.max_items_per_user: int | None = (
+            None if most is None else whole_number("max_items_per_user", most, minimum=1)
+        )
 
     def __repr__(self) -> str:
         said = {"item": self.item, "max_items_per_user": self.max_items_per_user}
@@ -59,9 +61,9 @@ class RemoteDataset(Verbs):
         less = "".join(f".where({one!r})" for one in self._conditions)
         if self._during is not None:
             less += f".during({PERIODS.python(self._during)})"
-        return f"RemoteDataset({', '.join(given)}){less}{self._less} at {self.wire.address}"
+        return f"RemoteDataset({', '.join(given)}){less}{self._excluded_repr} at {self.wire.address}"
 
-    def _settle_during(self, names: Sequence[str]) -> None:
+    def _set_periods(self, names: Sequence[str]) -> None:
         """Which periods there are the gateway knows."""
 
     @property
@@ -79,7 +81,7 @@ class RemoteDataset(Verbs):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """The columns of items, where they have several."""
-        return columns_of(self.item)
+        return composite_columns(self.item)
 
     @property
     def said(self) -> Body:
@@ -87,14 +89,14 @@ class RemoteDataset(Verbs):
         given = {"data": self.name, "item": self.item, "where": self._condition, "during": self._during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
-    def _answered(
+    def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         _check(progress, fresh=fresh)
         check_question(question)
         return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+    def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         _check(progress, fresh=fresh)
         return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
 
@@ -107,7 +109,7 @@ class RemoteDataset(Verbs):
 
 
 def _check(progress: object, *, fresh: object) -> None:
-    parameters.called("progress", progress)
+    parameters.check_callable("progress", progress)
     parameters.flag("fresh", fresh)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.parameters import Progress, called, names_checked, not_negative, refuse_others
+from dpselect._ground.parameters import Progress, check_callable, check_keywords, not_negative, refuse_unknown_names
 from dpselect.errors import GatewayError, ParameterError, came
 from dpselect.queries.plan import Plan
 from dpselect.questions.payment import Payment
@@ -28,7 +28,7 @@ LONGEST = 4096  # characters of a token
 TOKEN = "DPSELECT_TOKEN"
 
 
-@names_checked
+@check_keywords
 def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
     """Connect to a gateway; nothing is sent before a question is asked.
 
@@ -60,7 +60,7 @@ def _token(given: object) -> str:
     return token
 
 
-@names_checked
+@check_keywords
 class Remote:
     """A gateway: its data, and the questions that were asked there. `connect` makes it.
 
@@ -136,7 +136,7 @@ class Remote:
 
     def wait(self, question: str, *, progress: Progress | None = None) -> Release:
         """Wait for the answer to a question that was asked before, by its id."""
-        called("progress", progress)
+        check_callable("progress", progress)
         return answer_of(self._wire, identifier("question", question), progress)
 
     def cancel(self, question: str) -> dict[str, Json]:
@@ -170,7 +170,7 @@ def _body(rows: RemoteDataset, asked: object, price: dict[str, Any]) -> Body:
             raise ParameterError(next(iter(price)), "be left out for a Plan, which has a price", "something")
         return body_of_plan(asked, rows)
     check_question(asked)
-    refuse_others(price, [one.name for one in Payment.parameters()], "be a part of a price")
+    refuse_unknown_names(price, [one.name for one in Payment.parameters()], "be a part of a price")
     return body_of(asked, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
 
 

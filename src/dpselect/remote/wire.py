@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect._ground import json_text
-from dpselect._ground.processes import here
+from dpselect._ground.processes import process_identity
 from dpselect.errors import GatewayError
 from dpselect.remote.address import GatewayAddress
 from dpselect.remote.problems import error_of, kind_of, plainly
@@ -54,7 +54,7 @@ class _Kept:
     """A connection that stands, of one thread of one process; it is closed when nobody keeps it any more."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection, self.home = connection, here()
+        self.connection, self.home = connection, process_identity()
         weakref.finalize(self, connection.close)
 
 
@@ -155,7 +155,7 @@ class Wire:
     def _kept(self) -> http.client.HTTPConnection | None:
         """This thread's connection, if one stands."""
         kept: _Kept | None = getattr(self._mine, "kept", None)
-        if kept is not None and kept.connection.sock is not None and kept.home == here():  # no parent's
+        if kept is not None and kept.connection.sock is not None and kept.home == process_identity():  # no parent's
             return kept.connection
         return None
 
@@ -214,7 +214,7 @@ def _json(reply: Reply) -> Any:
 def parsed(body: bytes) -> Any:
     """JSON; None where it is none."""
     try:
-        return json_text.read(body)
+        return json_text.parse_json(body)
     except ValueError:
         return None
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect._ground.parameters import Number, names_checked, positive, whole
+from dpselect._ground.parameters import Number, check_keywords, positive, whole_number
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 _MIN_SHARE = Fraction(1, 10**6)  # every method can be made for such a share
 
 
-@names_checked
+@check_keywords
 @dataclass(frozen=True)
 class Text:
     """The tokens of a column of text, which as `item` of a Dataset are the items of a `union`.
@@ -81,7 +81,7 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
     >>> [str(share) for share in level_shares(3)]
     ['1/2', '1/3', '1/6']
     """
-    levels = whole("ngrams", longest, least=1)
+    levels = whole_number("ngrams", longest, minimum=1)
     if shares is None:
         return tuple(Fraction(2 * weight, levels * (levels + 1)) for weight in range(levels, 0, -1))
     parts: object = shares

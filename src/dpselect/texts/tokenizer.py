@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import flag, whole
+from dpselect._ground.parameters import flag, whole_number
 from dpselect.errors import ParameterError, came
 
 WORDS, SPACES, SENTENCES = "words", "spaces", "sentences"
@@ -55,8 +55,8 @@ def ngram_levels(value: int | Sequence[int], tokenizer: Tokenizer) -> tuple[int,
     pair: tuple[object, ...] = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(pair) != 2:
         raise ParameterError("ngrams", must, came(value))
-    shortest = whole("ngrams", pair[0], least=1)
-    longest = whole("ngrams", pair[1], least=1)
+    shortest = whole_number("ngrams", pair[0], minimum=1)
+    longest = whole_number("ngrams", pair[1], minimum=1)
     if shortest > longest:
         raise ParameterError("ngrams", must, came(value))
     if longest > _MAX_LENGTH:

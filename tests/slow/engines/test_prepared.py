@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect._ground.domain import Column, Listed, Size
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
@@ -128,8 +128,8 @@ def test_filters(both, where, question):
         {"item": "text", "totals": Totals.of("real", 10), "where": "whole > 8"},
         {"item": "text", "measures": (Sum("small", -5, 20), Mean("whole", 0, 10))},
         {"item": "text", "split": "e"},
-        {"item": "price", "periods": periods_of("zoned", "day", "2024-01-01", "Asia/Tokyo")},
-        {"item": "price", "periods": periods_of("day", "year", ["2023..2025"], "UTC")},
+        {"item": "price", "periods": parse_periods("zoned", "day", "2024-01-01", "Asia/Tokyo")},
+        {"item": "price", "periods": parse_periods("day", "year", ["2023..2025"], "UTC")},
     ],
     ids=lambda asked: " ".join(map(str, asked)),
 )
@@ -158,10 +158,12 @@ def test_rules_refuse_what_was_not_kept(tmp_path):
 
     assert "user must be user, for which" in refused(user="item", item="item")
     assert "of which the month was" in refused(where="zoned > '2026-01-01'")
-    assert "period must be month or quarter or year" in refused(periods=periods_of("zoned", "day", "2026-10-01", "UTC"))
-    assert "timezone must be UTC" in refused(periods=periods_of("zoned", "month", "2026-10", "Europe/Berlin"))
+    assert "period must be month or quarter or year" in refused(
+        periods=parse_periods("zoned", "day", "2026-10-01", "UTC")
+    )
+    assert "timezone must be UTC" in refused(periods=parse_periods("zoned", "month", "2026-10", "Europe/Berlin"))
     assert "time must be the column of the prepared periods" in refused(
-        periods=periods_of("day", "month", "2026-10", "UTC")
+        periods=parse_periods("day", "month", "2026-10", "UTC")
     )
 
 
@@ -178,8 +180,8 @@ def test_a_time_may_be_kept_whole_too(tmp_path):
     rules = {"keep": "zoned", "time": "zoned", "period": "month"}
     source, ours = prepared(timed_rows.TIMED, tmp_path, 2, user="user", item="item", **rules)
     for periods in (
-        periods_of("zoned", "day", "2026-10-25", "Europe/Berlin"),
-        periods_of("zoned", "month", "2026-10", "UTC"),
+        parse_periods("zoned", "day", "2026-10-25", "Europe/Berlin"),
+        parse_periods("zoned", "month", "2026-10", "UTC"),
     ):
         assert answers(ours, item="item", periods=periods) == answers(source, item="item", periods=periods)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
@@ -61,8 +61,8 @@ def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
         {"item": "item", "by": ("day",)},
         {"item": "item", "totals": Totals.of("user", 10)},
         {"item": "item", "measures": (Sum("user", 0, 10),)},
-        {"item": "item", "periods": periods_of("day", "month", "2026-01", "UTC")},
-        {"item": "item", "periods": periods_of("day", "month", ["2026-01..2026-02"], "UTC")},
+        {"item": "item", "periods": parse_periods("day", "month", "2026-01", "UTC")},
+        {"item": "item", "periods": parse_periods("day", "month", ["2026-01..2026-02"], "UTC")},
     ],
     ids=lambda asked: " ".join(map(str, asked)),
 )

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.port import Engine
@@ -101,7 +101,7 @@ def question(of: random.Random, rules: dict[str, Any]) -> tuple[dict[str, Any], 
         asked["where"] = condition(of, few)
     if "time" in rules and of.random() < 0.6:
         sort = of.choice(SORTS[rules["period"]])
-        asked["periods"] = periods_of("at", sort, of.choice(NAMES[sort]), "UTC")
+        asked["periods"] = parse_periods("at", sort, of.choice(NAMES[sort]), "UTC")
     how = of.choice(["top", "top", "top", "groups", "domain", "bound", "sets", "values", "by", "totals", "measures"])
     if how == "bound":
         asked["max_items_per_user"] = of.choice([1, 2, 1000])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import parse_periods
 from dpselect.engines.sources.scans.declarations import parse_type
 from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
@@ -77,7 +77,7 @@ def test_periods(tmp_path, column, sort, zone):
         for during in (SORTS[coarser], ["2024" + SORTS[coarser][4:].partition("..")[0], SORTS[coarser]])
     ]
     for (coarser, during), question in zip(spans, cycle(QUESTIONS)):
-        asked = {"item": "item", "periods": periods_of(column, coarser, during, zone)}
+        asked = {"item": "item", "periods": parse_periods(column, coarser, during, zone)}
         assert answers(ours, question, **asked) == answers(source, question, **asked, **read), (
             coarser,
             during,

@@ -38,7 +38,7 @@ from dpselect.papers import (
     noisy_limited_domain,
 )
 from dpselect.papers.gamma import cube_width
-from dpselect.release.accuracy import BETA, interval, whole
+from dpselect.release.accuracy import BETA, largest_whole_below, score_interval
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
 from tests.exact.joint_laws import canonical_loss, joint_loss, sequence_loss, sorted_grid
@@ -145,16 +145,16 @@ def worst(name: str, bound: int) -> float:
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_said_holds_and_half_of_it_does_not(name: str) -> None:
     gap = CASES[name].gap
-    assert whole(gap) < 20
-    assert worst(name, whole(gap)) <= BETA
-    assert worst(name, whole(gap) // 2) > BETA
+    assert largest_whole_below(gap) < 20
+    assert worst(name, largest_whole_below(gap)) <= BETA
+    assert worst(name, largest_whole_below(gap) // 2) > BETA
 
 
 def test_one_candidate_cannot_miss() -> None:
     assert ExponentialMechanism(epsilon=1).gap(BETA, 1) == 0
     assert ReportNoisyMax(epsilon=1).gap(BETA, 1) == 0
     assert CanonicalSet(k=3, epsilon=1).gap(BETA, 3) == 0
-    assert whole(Fraction(0)) == 0
+    assert largest_whole_below(Fraction(0)) == 0
 
 
 def test_domains_and_prices_beyond_floats() -> None:
@@ -281,7 +281,7 @@ def test_one_of_many_noisy_counts_is_hardly_above_a_larger_count() -> None:
 
 
 def test_intervals_end_at_zero_and_say_nothing_of_what_was_not_counted() -> None:
-    assert interval(30, 7) == (23, 37)
-    assert interval(-3, 7) == (0, 4)
-    assert interval(-30, 7) == (0, 0)
-    assert interval(None, 7) == interval(7, None) == (None, None)
+    assert score_interval(30, 7) == (23, 37)
+    assert score_interval(-3, 7) == (0, 4)
+    assert score_interval(-30, 7) == (0, 0)
+    assert score_interval(None, 7) == score_interval(7, None) == (None, None)

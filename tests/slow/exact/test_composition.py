@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 from flint import arb, ctx
 
-from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, total_rho
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.composition import Composed, basic, compose, every_bound, zcdp_to_epsilon
 from dpselect.accounting.renyi import renyi_epsilon
@@ -216,7 +216,7 @@ def forgets_times(steps, delta):
 
 def pure_as_bounded_range(steps, delta):
     """A pure step is given the range e in the place of 2e, so e^2/8 in the place of e^2/2."""
-    return Composed(zcdp_to_epsilon(rho_of(steps) / 4, delta), "twin", delta)
+    return Composed(zcdp_to_epsilon(total_rho(steps) / 4, delta), "twin", delta)
 
 
 def pure_by_the_renyi_curve_of_a_pick(steps, delta):

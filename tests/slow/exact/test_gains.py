@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect._ground.periods import Periods, periods_of
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.sql import questions
 from dpselect.queries.top.plan import TopKPlan
@@ -31,7 +31,7 @@ from tests.exact.laws import at_most, delta_between, equals, log_range, private,
 from tests.exact.test_grouped import Kept
 
 BEFORE, NOW = "2026-09", "2026-10"
-MONTHS = periods_of("at", "month", NOW, "UTC").compared_with([BEFORE])
+MONTHS = parse_periods("at", "month", NOW, "UTC").compared_with([BEFORE])
 UNITS = [("a", BEFORE), ("a", NOW), ("b", NOW)]
 ITEMS = ("x", "y")
 HELD: list[tuple[str, ...]] = [(), ("x",), ("y",), ("x", "y")]
@@ -110,7 +110,7 @@ def test_every_unit_moves_all_gains_one_way_by_at_most_1(most: int | None) -> No
 def test_losses_are_the_gains_of_the_months_swapped(most: int | None) -> None:
     """So every unit moves all losses one way by at most 1, too, and what is proved of gains holds of them."""
     lost = cache(_gained(most, replace(MONTHS, lost=True)))
-    swapped = cache(_gained(most, periods_of("at", "month", BEFORE, "UTC").compared_with([NOW])))
+    swapped = cache(_gained(most, parse_periods("at", "month", BEFORE, "UTC").compared_with([NOW])))
     assert all(lost(data) == swapped(data) for data in everything())
     assert all(map(one_way, steps(lost, neighbours())))
     assert any(lost(data) != gained(most)(data) for data in everything())

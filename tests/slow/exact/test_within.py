@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dpselect._ground.methods import NeedsBound, named, names
+from dpselect._ground.methods import NeedsBound, method_row, names
 from dpselect.mechanisms import CertifiedQuantiles, LimitedDomain, Peeling, Quantile, RecursiveQuantiles
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
 from dpselect.mechanisms.shared_noise import SharedLaplaceNoise
@@ -233,7 +233,7 @@ ONE_ITEM = "truncated-geometric"
 @pytest.mark.parametrize("users", [30, 200])
 def test_a_union_finds_an_item_of_so_many_users_and_not_at_the_price_before(name: str, users: int) -> None:
     given: dict[str, Any] = {"method": name}
-    given |= {} if name == ONE_ITEM or named("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
+    given |= {} if name == ONE_ITEM or method_row("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
     query = plan_of("union", threshold=users, **given)
     [mechanism] = query.mechanisms(query.most)
     assert (users_for(mechanism, 0.95, 1) or users + 1) <= users

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect._ground.domain import Size
-from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, total_rho
 from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, plan_of, priced, split_delta
 from dpselect.accounting.composition import (
     Composed,
@@ -61,7 +61,7 @@ def test_published_totals(k, epsilon, added, pure, seed, loose, tight, fixed):
     assert float(optimal_pure(steps, DELTA)) == pytest.approx(pure, rel=3e-4)
     three = min(basic(steps), advanced(steps, DELTA), bounded_range(steps, DELTA))
     assert float(three) == pytest.approx(seed, rel=3e-4)
-    rho = float(rho_of(steps))
+    rho = float(total_rho(steps))
     assert rho + 2 * math.sqrt(-rho * math.log(DELTA)) == pytest.approx(loose, rel=3e-4)
     assert float(zcdp(steps, DELTA)) == pytest.approx(tight, rel=3e-4)
     assert float(nonadaptive_epsilon(k, Fraction(epsilon), DELTA)) == pytest.approx(fixed, rel=3e-4)
@@ -195,7 +195,7 @@ def test_approximate_steps_are_pure_steps_that_may_fail():
     assert compose(approx, Fraction(0)).delta > 0
     assert with_failures((AnySteps(ApproxDP(Fraction(1), Fraction(1)), 1),), DELTA) == 1
     with pytest.raises(ParameterError, match="zCDP"):
-        rho_of(approx)
+        total_rho(approx)
 
 
 def test_no_steps_cost_nothing():

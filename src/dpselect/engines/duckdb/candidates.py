@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from dpselect._ground.parameters import near_column
+from dpselect._ground.parameters import suggest_column
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import Scan, open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
@@ -43,7 +43,7 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
 def _check_columns(scan: Scan, label: str, score: str) -> None:
     for name, column in (("label", label), ("score", score)):
         if scan.names and column not in scan.names:
-            raise SourceError(name, "be a column of the source", repr(column), near_column(column, scan.names))
+            raise SourceError(name, "be a column of the source", repr(column), suggest_column(column, scan.names))
     if label == score:
         raise SourceError("score", "be a column other than label", repr(score))
 

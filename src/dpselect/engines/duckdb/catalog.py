@@ -17,9 +17,9 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
-from dpselect.errors import DataError, SourceError, absent
+from dpselect.errors import DataError, SourceError, missing_source_error
 
 TABLES = (
     "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE NOT internal "
@@ -80,7 +80,7 @@ def choose_table(
         )
     matching = _matching_tables(table, tables, current_place)
     if not matching:
-        raise absent("table", f"be {description}", repr(table), near(table, shown_names))
+        raise missing_source_error("table", f"be {description}", repr(table), suggest(table, shown_names))
     if len(matching) > 1:
         ambiguous_name = f"{table!r}, which is {' and '.join(candidate.sql for candidate in matching)}"
         raise SourceError(

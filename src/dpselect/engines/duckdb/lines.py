@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import near_column
+from dpselect._ground.parameters import suggest_column
 from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
@@ -115,7 +115,7 @@ def header_hint(names: Sequence[str], inside: Folders, column: str) -> str:
     blank = next((name for name in names if name != column and name.strip() == column.strip()), None)
     if blank is not None:
         return f"did you mean {blank!r}, with its blanks?"
-    hint = inside.hint(column) or near_column(column, names)
+    hint = inside.hint(column) or suggest_column(column, names)
     # A file without a header has data where the names should be, so its first line is not shown.
     is_public = hint.startswith(("did you mean", "names of"))
     no_name = "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal, Self
 
-from dpselect._ground.parameters import near_column
+from dpselect._ground.parameters import suggest_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.columns import AskedColumns, ColumnType
@@ -62,7 +62,7 @@ class Scan(ABC):
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
-        return near_column(column, self.names)
+        return suggest_column(column, self.names)
 
     def schema(self, workspace: Workspace, columns: Sequence[str]) -> dict[str, ColumnType]:
         """Return some columns with their types and who declared them; no row is read."""

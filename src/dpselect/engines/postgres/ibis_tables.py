@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from dpselect.engines.postgres.dialect import quoted
-from dpselect.errors import SourceError, absent
+from dpselect.errors import SourceError, missing_source_error
 
 # The table that the caller's session finds, its role, and whether that is its login role: SET SESSION
 # AUTHORIZATION changes session_user too, but not the activity view. Only the table's name is resolved on
@@ -32,7 +32,7 @@ def address_and_table(connection: Any, schema: str | None, name: str) -> tuple[s
     with connection.transaction():
         rows = connection.execute(_TABLE_AND_ROLE.encode(), {"name": quoted_name}).fetchall()
     if not rows:
-        raise absent("source", "be a table or view of the database", f"{name!r}, which is none")
+        raise missing_source_error("source", "be a table or view of the database", f"{name!r}, which is none")
     schema, name, temporary, role, is_login_role = rows[0]
     if temporary:
         hint = "other connections cannot see it; write it to a table that they can see"

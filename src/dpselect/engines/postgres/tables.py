@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dpselect._ground.parameters import near, near_column
+from dpselect._ground.parameters import suggest, suggest_column
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short_column
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Row, SqlType, with_view_declarations
-from dpselect.errors import SourceError, absent
+from dpselect.errors import SourceError, missing_source_error
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -38,7 +38,7 @@ def read_columns(
     for parameter, column in request.named_columns:
         if column not in catalogue_rows:
             raise SourceError(
-                parameter, "be a column of the source", repr(column), near_column(column, tuple(catalogue_rows))
+                parameter, "be a column of the source", repr(column), suggest_column(column, tuple(catalogue_rows))
             )
     counted_columns = [column for _, column in request.named_columns]
     types = {
@@ -69,7 +69,9 @@ def _resolve_table(workspace: PostgresWorkspace, table: str | None) -> tuple[int
     ]
     if not matching:
         known_names = [candidate[0] for candidate in tables] if "." in table else shown_names
-        raise absent("table", "be a table or view of the database", repr(table), near(table, known_names))
+        raise missing_source_error(
+            "table", "be a table or view of the database", repr(table), suggest(table, known_names)
+        )
     if len(matching) > 1:
         ambiguous_name = f"{table!r}, which is {' and '.join(candidate[0] for candidate in matching)}"
         raise SourceError("table", "be one table or view of the database", ambiguous_name, "write it with its schema")

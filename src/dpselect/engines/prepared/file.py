@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpselect._ground.temporary import Folder, claimed, same
+from dpselect._ground.temporary import Folder, is_same_file, try_lock
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.prepared.rules import Rules
@@ -143,7 +143,7 @@ def write_draft(path: str, *, add: bool) -> Iterator[str]:
             current_descriptor = os.open(real_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             if not stat.S_ISREG(os.fstat(current_descriptor).st_mode):
                 raise OutputError(f"{path!r} is no file", "name a new file for the prepared data")
-            if not claimed(current_descriptor):
+            if not try_lock(current_descriptor):
                 raise OutputError(f"another process is writing to {path!r}", "wait until it is done")
         with Folder(os.path.dirname(real_path)) as folder:
             draft_path = os.path.join(folder.path, "draft")
@@ -158,7 +158,7 @@ def write_draft(path: str, *, add: bool) -> Iterator[str]:
             os.chmod(draft_path, 0o600)
             _sync_to_disk(draft_path)
             if os.path.exists(draft_path + ".wal") or (
-                current_descriptor is not None and not same(real_path, current_descriptor)
+                current_descriptor is not None and not is_same_file(real_path, current_descriptor)
             ):
                 raise OutputError(f"another process has changed {path!r} meanwhile", "do it again")
             if current_descriptor is not None and os.name != "posix":  # what is open there cannot be replaced

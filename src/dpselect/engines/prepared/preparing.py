@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpselect._ground.periods import YEARS, Day, between
+from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.scans import Scan
@@ -122,7 +122,7 @@ class Preparing:
         years = {int(row[0]) for row in self.rows(f"SELECT DISTINCT year(t) FROM staged WHERE {in_range}")}
         period_of_start: dict[Day, Day | None] = {}
         for year in sorted({year + step for year in years for step in (-1, 0, 1)} & set(YEARS)):
-            for period in between(row_periods.periods.sort, Day(year, 1, 1), Day(year, 12, 31)):
+            for period in periods_between(row_periods.periods.kind, Day(year, 1, 1), Day(year, 12, 31)):
                 if period.start.year in YEARS:
                     period_of_start |= {period.start: period.start, period.stop: period_of_start.get(period.stop)}
         days = sorted(period_of_start)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect._ground.row_bound import RowBound
 from dpselect.errors import SourceError, came
 
@@ -97,9 +97,9 @@ class Rules:
             requirement = "be the column of the prepared periods" if self.time else "be a column that was kept"
             raise SourceError("time", requirement, came(periods.column), "prepare the source again with time=")
         sorts = _COARSER_SORTS[self.period]
-        if periods.sort not in sorts:
+        if periods.kind not in sorts:
             requirement = f"be {' or '.join(sorts)}, which these data were prepared for"
-            raise SourceError("period", requirement, came(periods.sort), f"{exact_time_hint}, or by {periods.sort}")
+            raise SourceError("period", requirement, came(periods.kind), f"{exact_time_hint}, or by {periods.kind}")
         if periods.timezone != self.timezone:
             requirement = f"be {self.timezone}, as prepared"
             raise SourceError(
@@ -119,11 +119,11 @@ class Rules:
         """Return whether the periods are those in which users were counted."""
         if periods is None:
             return True
-        return (periods.column, periods.sort, periods.timezone) == (self.time, self.period, self.timezone)
+        return (periods.column, periods.kind, periods.timezone) == (self.time, self.period, self.timezone)
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
-        hint = near(column, self.names)
+        hint = suggest(column, self.names)
         if hint.startswith("did you mean"):
             return hint
         return f"the prepared columns are {', '.join(self.names)}; for another one prepare the source again with keep="

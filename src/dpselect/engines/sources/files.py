@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.tables import is_delta, is_delta_table, is_lake, is_table, needed, place
-from dpselect.errors import DataError, SourceError, absent
+from dpselect.errors import DataError, SourceError, missing_source_error
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -68,7 +68,7 @@ def find(source: object) -> Files:
         return _delta(source)
     given = source if isinstance(source, (list, tuple)) else [source]
     if not given:
-        raise absent("source", "name at least one file", "an empty list")
+        raise missing_source_error("source", "name at least one file", "an empty list")
     if len(given) == 1 and isinstance(given[0], (str, os.PathLike)):
         folder = os.path.expanduser(os.fsdecode(given[0]))
         if is_delta(folder):
@@ -160,9 +160,9 @@ def _expanded(one: object) -> list[str]:
         return _matching(path)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise absent("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
-    hint = near(os.path.basename(path), sorted(_visible(folder)))
-    raise absent("source", "be a file that exists", repr(path), hint)
+        raise missing_source_error("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
+    hint = suggest(os.path.basename(path), sorted(_visible(folder)))
+    raise missing_source_error("source", "be a file that exists", repr(path), hint)
 
 
 def _visible(folder: str) -> list[str]:
@@ -172,7 +172,9 @@ def _visible(folder: str) -> list[str]:
 def _matching(pattern: str) -> list[str]:
     found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
-        raise absent("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+        raise missing_source_error(
+            "source", "match at least one file", repr(pattern), "** matches folders of any depth"
+        )
     for folder in sorted({os.path.dirname(path) for path in found}):
         _check_in_no_table(folder)
     return found
@@ -198,7 +200,7 @@ def _inside(folder: str) -> list[str]:
         shown = [name for name in names if not name.startswith((".", "_"))]
         found += [os.path.join(at, name) for name in shown if _is_data(name)]
     if not found:
-        raise absent("source", f"be a folder that holds {_KNOWN} files", repr(folder))
+        raise missing_source_error("source", f"be a folder that holds {_KNOWN} files", repr(folder))
     return sorted(found)
 
 

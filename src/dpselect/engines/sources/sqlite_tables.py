@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dpselect.engines.values import LONGEST
-from dpselect.errors import DataError, SourceError, absent
+from dpselect.errors import DataError, SourceError, missing_source_error
 
 ROWS = 1_024  # of one batch, each value of at most `LONGEST` bytes: together less than Arrow can hold
 
@@ -29,7 +29,7 @@ def read_schema(path: str, table: str | None) -> Any:
     # Hidden columns, of virtual tables, are 1; generated ones 2 and 3.
     columns = _ask(path, f"SELECT name, type FROM pragma_table_xinfo({_literal(table)}) WHERE hidden <> 1")
     if not columns:
-        raise absent("table", "be a table of the database", repr(table), _format_tables(path))
+        raise missing_source_error("table", "be a table of the database", repr(table), _format_tables(path))
     return arrow.schema([(name, arrow_type(declared)) for name, declared in columns])
 
 
@@ -107,7 +107,7 @@ def _decode(value: bytes) -> str | None:
 def _ask(path: str, sql: str) -> list[tuple[str, ...]]:
     """Return the rows of a statement about the schema."""
     if not os.path.isfile(path):
-        raise absent("source", "be a file that exists", repr(path))
+        raise missing_source_error("source", "be a file that exists", repr(path))
     with contextlib.suppress(sqlite3.Error, UnicodeError), closing(_connect(path)) as connection:
         return connection.execute(sql).fetchall()
     raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or another kind of file")

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.engines.address import SPARK_PREFIX
 from dpselect.engines.sources.files import KINDS, UNCLEAR
-from dpselect.errors import DataError, SourceError, absent, install_hint
+from dpselect.errors import DataError, SourceError, install_hint, missing_source_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def open_frame(work: SparkWork, source: object, table: str | None) -> DataFrame:
             raise SourceError("table", "be left out for a frame", repr(table))
         frame = cast("DataFrame", source)  # work_of saw that it is one
     elif table is None:
-        hint = near("", _tables(work))
+        hint = suggest("", _tables(work))
         raise SourceError("table", "name a table, a view or files", "nothing", hint)
     else:
         frame = _read_files(work, table) if _is_path(table) else _read_table(work, table)
@@ -130,7 +130,7 @@ def _read_table(work: SparkWork, table: str) -> DataFrame:
     frame = work.guarded(read)
     if frame is None:
         requirement = "be a table or view of the catalogue, or files"
-        raise absent("table", requirement, repr(table), near(table, _tables(work)))
+        raise missing_source_error("table", requirement, repr(table), suggest(table, _tables(work)))
     return frame
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.parameters import near_column
+from dpselect._ground.parameters import suggest_column
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
@@ -30,7 +30,7 @@ def read_columns(work: SparkWork, frame: DataFrame, request: ReadRequest) -> dic
     names = [field.name for field in fields]
     for parameter, column in request.named_columns:
         if column not in names:
-            raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, names))
+            raise SourceError(parameter, "be a column of the source", repr(column), suggest_column(column, names))
         _refuse_ambiguous(parameter, column, names)
     counted_columns = [column for _, column in request.named_columns]
     filter_columns = [name for name in request.filter_columns(names) if name not in counted_columns]

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.keys import Key as KeyNames
-from dpselect._ground.keys import named, names
+from dpselect._ground.keys import key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
@@ -51,17 +51,17 @@ class ReadRequest:
     def named_columns(self) -> list[tuple[str, str]]:
         """Each column with the parameter that names it, except those of the filter."""
         time_column = [] if self.periods is None else [("time", self.periods.column)]
-        return [*named(self.user, self.item, self.by), *time_column, *self.numbers]
+        return [*parameters_of_columns(self.user, self.item, self.by), *time_column, *self.numbers]
 
     @property
     def users(self) -> tuple[str, ...]:
         """The columns of a user."""
-        return names(self.user)
+        return key_columns(self.user)
 
     @property
     def items(self) -> tuple[str, ...]:
         """The columns of an item."""
-        return names(self.item)
+        return key_columns(self.item)
 
     def filter_columns(self, source_columns: Sequence[str], hint: Hint | None = None) -> list[str]:
         """Return the columns that the filter needs, of those of the source."""

@@ -11,10 +11,19 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect._ground.domain import (
+    Column,
+    Domain,
+    Listed,
+    NamedDomain,
+    Span,
+    refuse_k_above_size,
+    refuse_large_domain,
+    refuse_other_width,
+)
 from dpselect._ground.keys import Key as Names
-from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.keys import typed_label
+from dpselect._ground.parameters import Progress, whole_number
 from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser, Tally
@@ -22,7 +31,7 @@ from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.port import Key, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
-from dpselect.errors import SourceError, naming
+from dpselect.errors import SourceError, naming_parameter
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -157,7 +166,7 @@ class SqlEngine(QuestionsByGroup):
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
-        max_items = whole("rows", rows, least=0)
+        max_items = whole_number("rows", rows, minimum=0)
         sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
         items_and_counts = self._database.rows(sql, progress=progress)
         return CountGroups.from_items(
@@ -166,19 +175,19 @@ class SqlEngine(QuestionsByGroup):
 
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        refuse_width(domain, len(self._types))
+        refuse_other_width(domain, len(self._types))
         if isinstance(domain, Span):
             questions.rows_in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
                 self._domains[domain] = self._database.put_domain(domain, self._types)
-            refuse_more(k, self._domains[domain][1])
-            refuse_many(self._domains[domain][1], most)
+            refuse_k_above_size(k, self._domains[domain][1])
+            refuse_large_domain(self._domains[domain][1], most)
 
     def leave_out(self, items: Listed | Column) -> None:
         """Leave the rows of these items out of all questions from now on."""
-        with naming("exclude"):
-            refuse_width(items, len(self._types))
+        with naming_parameter("exclude"):
+            refuse_other_width(items, len(self._types))
             excluded, _ = self._database.put_domain(items, self._types)
         columns = "u, i" + (", g" if self._by else "") + self._number_suffix
         self._rows = questions.rows_without_items(self._rows, excluded, columns)
@@ -209,7 +218,7 @@ class SqlEngine(QuestionsByGroup):
 
         return histogram_of(counts_and_sizes, domain, item=item, seen_before=seen_before)
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
+    def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
         """Count all items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
@@ -277,9 +286,11 @@ class SqlEngine(QuestionsByGroup):
             item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._types)} AS d"
         rows = questions.rows_of_items(self._rows_in(domain), item_list, self._number_suffix)
         answer_rows = self._database.rows(question(rows, "i" if span else self._item.label_form), progress=progress)
-        numbers_of_label = {apart(label(row[0])): tuple(map(int, row[1:])) for row in answer_rows}
+        numbers_of_label = {typed_label(label(row[0])): tuple(map(int, row[1:])) for row in answer_rows}
         return [
-            zeros if item is UNSEEN else numbers_of_label.get(apart(_parse_integer(item) if span else item), zeros)
+            zeros
+            if item is UNSEEN
+            else numbers_of_label.get(typed_label(_parse_integer(item) if span else item), zeros)
             for item in items
         ]
 

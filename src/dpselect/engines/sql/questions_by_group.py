@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpselect._ground.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
-from dpselect._ground.keys import apart
+from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, Domain, Listed, NamedDomain, Span, refuse_other_width
+from dpselect._ground.keys import typed_label
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Dialect, Int64, SqlType, int64
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming_parameter
 
 if TYPE_CHECKING:
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
@@ -62,8 +62,8 @@ class QuestionsByGroup(ABC):
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         if groups not in self._group_lists:
-            with naming("groups"):
-                refuse_width(groups, len(self._by))
+            with naming_parameter("groups"):
+                refuse_other_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
                 self._group_lists[groups], _ = self._database.put_domain(groups, self._by)
@@ -191,7 +191,7 @@ class QuestionsByGroup(ABC):
 
     def counts_by(
         self,
-        domain: Known,
+        domain: NamedDomain,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
         *,
@@ -218,10 +218,10 @@ class QuestionsByGroup(ABC):
         kept_rows = self._bounds(max_groups_per_user).kept_rows(
             user_contributions(rows_of_groups(rows, group_list), None), "u, g, i"
         )
-        sql = top_items_by_group(kept_rows, MOST_COUNTED, group_list, self._group, item, users=False)
+        sql = top_items_by_group(kept_rows, MAX_COUNTED_ITEMS, group_list, self._group, item, users=False)
         return read_grouped_counts(self._database, sql, self._group, item, progress)
 
-    def item_names(self, domain: Known) -> Sequence[object]:
+    def item_names(self, domain: NamedDomain) -> Sequence[object]:
         """Return the items of a domain, with the labels that items of rows have."""
         self.check(domain)
         if isinstance(domain, Span):
@@ -291,7 +291,7 @@ class QuestionsByGroup(ABC):
 def _distinct_indices(labels: Sequence[object]) -> tuple[list[int], list[object]]:
     """Return for each label its index among the distinct ones, and the distinct ones."""
     index_of_label: dict[object, int] = {}
-    indices = [index_of_label.setdefault(apart(label), len(index_of_label)) for label in labels]
+    indices = [index_of_label.setdefault(typed_label(label), len(index_of_label)) for label in labels]
     distinct_labels = dict(zip(indices, labels, strict=True))
     return indices, [distinct_labels[index] for index in range(len(index_of_label))]
 

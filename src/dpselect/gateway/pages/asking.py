@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass
 from typing import Any
 
-from dpselect._ground.keys import names
+from dpselect._ground.keys import key_columns
 from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
@@ -20,7 +20,7 @@ from dpselect.queries.plan import kind
 from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import Inner, param, plain
+from dpselect.questions.value import Inner, param, strip_links
 
 Fields = Mapping[str, Sequence[str]]
 Table = Mapping[str, Field[Any]]
@@ -136,7 +136,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
             found = said.get(name, "" if one.default in (None, MISSING, False, True) else str(one.default))
             value = found if menu is None or found in menu else next(iter(menu))
-            help, shape = plain(one.metadata["help"]), one.metadata["kind"].shape
+            help, shape = strip_links(one.metadata["help"]), one.metadata["kind"].shape
             controls[name] = Control(name, help, shape, menu, value)
     whose, given = _parts(verb), {name for name, one in controls.items() if one.value}
     prices = ("share", *kind(verb).accuracies, "epsilon")
@@ -171,7 +171,7 @@ def _items(verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
     keys = {"quantile": data["values"], "users": ()}.get(verb, data["items"])
     listed = verb in ("histogram", "choose")
     in_order = sorted(keys, key=lambda key: listed and (not isinstance(key, str) or key not in data["domains"]))
-    return {" + ".join(names(key)): key for key in in_order}
+    return {" + ".join(key_columns(key)): key for key in in_order}
 
 
 def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during: str) -> dict[str, Menu]:

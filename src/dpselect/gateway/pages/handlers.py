@@ -209,7 +209,7 @@ async def answer(request: Request) -> Response:
     """The answer as it shows itself. Its address is for everybody who may use the data, and free."""
     number, url = request.path_params["id"], origin(request)
     found = await call(request, Gateway.answer, number)
-    drawn = charts.picture(found.release) if found.release.items else None
+    drawn = charts.draw_release(found.release) if found.release.items else None
     return page(
         request,
         "answer.html",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dpselect.questions.kinds import LISTED, items_read
+from dpselect.questions.kinds import LISTED, domain_from_json
 from dpselect.questions.questions import QUESTIONS
 
 OF_DATA = ("item", "max_items_per_user")  # what the data of the client say, and no question
@@ -32,7 +32,7 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [repr(body["data"]), *(f"{name}={body[name]!r}" for name in OF_DATA if body.get(name))]
     narrowed = "".join(f".{name}({body[name]!r})" for name in NARROWED if body.get(name))
-    left_out = items_read("exclude", body.get("exclude"))
+    left_out = domain_from_json("exclude", body.get("exclude"))
     less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     asked = f"{question!r}{less}"
     needed = "".join(line for name, line in NEEDED.items() if re.search(name, asked))

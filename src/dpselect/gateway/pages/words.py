@@ -131,7 +131,7 @@ def percent(part: float | Fraction, *, up: bool = False) -> str:
 
 def cost(share: float, *, after: float | None = None, before: float | None = None) -> list[str]:
     """What is taken of a budget, what is left before and what is left after, as receipts have it."""
-    return [one.replace(" ", SPACE) for one in budget_parts.format_cost(share, after=after, before=before)]
+    return [one.replace(" ", SPACE) for one in budget_parts.format_cost(share, left_after=after, left_before=before)]
 
 
 def number(value: object) -> str:

@@ -26,8 +26,8 @@ from pydantic import (
 )
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import apart, key_of
-from dpselect._ground.periods import SORTS, zone_of
+from dpselect._ground.keys import parse_key, typed_label
+from dpselect._ground.periods import PERIOD_KINDS, parse_timezone
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError, came
@@ -99,14 +99,14 @@ def _one_of(known: Iterable[str]) -> BeforeValidator:
     words = {str(one): one for one in known}
 
     def check(value: object) -> str:
-        hint = parameters.near(value, words) if isinstance(value, str) else None
+        hint = parameters.suggest(value, words) if isinstance(value, str) else None
         return words[parameters.one_of("value", value, words, hint=hint)]
 
     return BeforeValidator(check)
 
 
 def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len({apart(one) for one in found}) < len(found):
+    if len({typed_label(one) for one in found}) < len(found):
         raise WrongError("must have each once")
     return found
 
@@ -131,11 +131,11 @@ Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be th
 Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
 DeclaredText = Annotated[str, PlainValidator(lambda text: parse_type("", text).text)]
 """The type of a column, in its one form."""
-Zone = Annotated[str, PlainValidator(zone_of)]
-Sort = Annotated[str, _one_of(SORTS)]
+Zone = Annotated[str, PlainValidator(parse_timezone)]
+Sort = Annotated[str, _one_of(PERIOD_KINDS)]
 OneRole = Annotated[Role, _one_of(Role)]
 
-Shown: PlainSerializer = PlainSerializer(parameters.shown, when_used="json")
+Shown: PlainSerializer = PlainSerializer(parameters.float_rounded_up, when_used="json")
 Number = Annotated[
     Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number")), Shown
 ]
@@ -150,7 +150,7 @@ Share = Annotated[
 
 
 def _key(value: object) -> Key:
-    found = key_of("value", value)
+    found = parse_key("value", value)
     if any("\0" in one for one in ([found] if isinstance(found, str) else found)):
         raise ParameterError("value", "be the name of a column, or a list of such names", came(value))
     return found

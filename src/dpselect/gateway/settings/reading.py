@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from pydantic import ValidationError
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import suggest
 from dpselect.errors import DpselectError, ParameterError, came, cut
 from dpselect.gateway.settings.kinds import Around, WrongError
 from dpselect.gateway.settings.values import Settings
@@ -134,7 +134,7 @@ def _mistakes(found: Sequence[ErrorDetails]) -> Iterator[Mistake]:
         else:
             told = _MUST.get(one["type"]) or f"must {one['msg'].partition(' should ')[2]}"
             if one["type"] == "extra_forbidden":
-                hint = near(str(last), sorted(_known(way)))
+                hint = suggest(str(last), sorted(_known(way)))
             elif one["type"] != "missing":
                 told += f", got {_shown(one['input'])}"
         yield Mistake(f"{_place(place)} {told}", hint)

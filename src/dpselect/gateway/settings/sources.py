@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from dpselect._ground.domain import Listed
-from dpselect._ground.keys import names
-from dpselect._ground.periods import between
+from dpselect._ground.keys import key_columns
+from dpselect._ground.periods import periods_between
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
@@ -34,13 +34,13 @@ def check_sources(settings: Settings) -> list[str]:
 def missing_in_sources(settings: Settings) -> list[str]:
     """How many values of each column whose type is declared are missing, one sentence each; rows are read for these."""
     from dpselect.engines.inspection import missing_as_declared
-    from dpselect.rows import types_of
+    from dpselect.rows import parse_types
 
     return [
         f"[data.{data.name}] types.{said}"
         for data in settings.data.values()
         if data.types
-        for said in missing_as_declared(plain(data.source), types_of(data.types), table=data.table)
+        for said in missing_as_declared(plain(data.source), parse_types(data.types), table=data.table)
     ]
 
 
@@ -76,7 +76,7 @@ def _attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
     for key in data.items:
         yield "items", partial(_opened, data, key)
     for column in data.groups:
-        other = next((key for key in data.items if column not in names(key)), None)  # items that it is no part of
+        other = next((key for key in data.items if column not in key_columns(key)), None)  # items that it is no part of
         yield "groups", partial(_opened, data, column) if other is None else partial(_opened, data, other, (column,))
     for column, allowed in data.filters.items():
         named = filters.column(column)
@@ -103,7 +103,7 @@ def _opened(
     given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
     given |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
-        during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
+        during = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name
         given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
     with dataset_of(plain(data.source), item=plain(item), **given).engine(*asked) as engine:
         if check is not None:

@@ -20,9 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from dpselect._ground.keys import names, text_of
-from dpselect._ground.parameters import MOST_LISTED, near
-from dpselect._ground.periods import periods_of
+from dpselect._ground.keys import key_columns, key_to_text
+from dpselect._ground.parameters import MAX_LISTED_SIZE, suggest
+from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.address import Address
@@ -192,7 +192,7 @@ class DataSettings(Named):
     """The time zone in which days begin."""
     since: kinds.Text | None = None
     """The first period offered, such as `"2026-01"`."""
-    max_k: int = Field(default=1_000, ge=1, le=MOST_LISTED)
+    max_k: int = Field(default=1_000, ge=1, le=MAX_LISTED_SIZE)
     """The longest list that may be asked for."""
     max_items_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """The bound where a question names none."""
@@ -211,7 +211,7 @@ class DataSettings(Named):
     @property
     def whom(self) -> str:
         """Whom the promise is about, in words."""
-        return self.unit or default_unit(None if self.user is None else text_of(self.user), self.period)
+        return self.unit or default_unit(None if self.user is None else key_to_text(self.user), self.period)
 
     @field_validator("source")
     @classmethod
@@ -241,8 +241,10 @@ class DataSettings(Named):
     @classmethod
     def _is_not_who(cls, found: Any, info: ValidationInfo) -> Any:
         """No column that says who a user is can be asked about: each of its values would be of few users."""
-        whose = {name.lower() for name in names(info.data.get("user") or ())}
-        for name in names(found) if isinstance(found, str) else (name for key in found or () for name in names(key)):
+        whose = {name.lower() for name in key_columns(info.data.get("user") or ())}
+        for name in (
+            key_columns(found) if isinstance(found, str) else (name for key in found or () for name in key_columns(key))
+        ):
             if name.lower() in whose:
                 raise WrongError(f"must not hold {name!r}, which says who a user is")
         return found
@@ -251,10 +253,12 @@ class DataSettings(Named):
     @classmethod
     def _can_be_asked(cls, found: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         """A list of items is of a column that can be asked about."""
-        asked = [name for key in info.data.get("items", ()) for name in names(key)] + [*info.data.get("groups", ())]
+        asked = [name for key in info.data.get("items", ()) for name in key_columns(key)] + [
+            *info.data.get("groups", ())
+        ]
         for column in found:
             if column not in asked and "items" in info.data:
-                raise WrongError(f"must be of columns of items or of groups, got {column!r}", near(column, asked))
+                raise WrongError(f"must be of columns of items or of groups, got {column!r}", suggest(column, asked))
         return found
 
     @field_validator("table", "snapshot")
@@ -300,7 +304,7 @@ class DataSettings(Named):
         if (
             since is not None
             and info.data.get("period")
-            and len(periods_of("time", info.data["period"], since, "UTC").all) > 1
+            and len(parse_periods("time", info.data["period"], since, "UTC").all) > 1
         ):
             raise WrongError(f"must name one {info.data['period']}")
         return since
@@ -341,7 +345,7 @@ class Person(Named):
         known = around(info).data
         for one in data or ():
             if known is not None and one not in known:
-                raise ParameterError("value", "name data sets", repr(one), near(one, known))
+                raise ParameterError("value", "name data sets", repr(one), suggest(one, known))
         return data
 
     @field_validator("token", "subject")

@@ -36,7 +36,7 @@ def _html(answer: Answer) -> bytes:
 
     title, picture = (
         html.escape(asked(answer.question)),
-        charts.picture(answer.release) if answer.release.items else None,
+        charts.draw_release(answer.release) if answer.release.items else None,
     )
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -22,7 +22,7 @@ from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import LONGEST, desk_of, ended, thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
-from dpselect.questions.kinds import several_written
+from dpselect.questions.kinds import items_to_json
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()
@@ -92,7 +92,7 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
 def parsed(raw: bytes) -> Json:
     """JSON with no half of a pair of surrogates, and not nested deep."""
     try:
-        found: Json = json_text.read(raw)
+        found: Json = json_text.parse_json(raw)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is not valid JSON.") from None
@@ -134,7 +134,7 @@ def _described(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
     """Return the description of the data, with integers that JavaScript would round as [kind, text]."""
 
     def written(values: Any) -> Json:
-        return several_written(values) if isinstance(values, (list, tuple)) else values
+        return items_to_json(values) if isinstance(values, (list, tuple)) else values
 
     found = views.described(gateway, person)
     for one in found:

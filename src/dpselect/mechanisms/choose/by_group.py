@@ -48,9 +48,11 @@ class ChoiceByGroup:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
+        groups = parameters.whole_number(
+            "max_groups_per_user", self.max_groups_per_user, minimum=1, maximum=MOST_GROUPS
+        )
         delta, related = parameters.probability("delta", self.delta, zero=True), Neighbors.ADD_REMOVE
-        make = methods.named("choose", methods.checked("choose", self.method)).make
+        make = methods.method_row("choose", methods.parse_method_name("choose", self.method)).make
         step = make(epsilon=1, monotonic=True).step
 
         def plan(x: Fraction) -> tuple[Steps, ...]:

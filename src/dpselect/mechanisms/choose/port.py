@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, parse_neighbors, single_step
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
@@ -37,7 +37,7 @@ class Choice(ABC):
     @property
     def privacy(self) -> Privacy:
         """One step of this epsilon."""
-        return one_step(self.step(Fraction(self.epsilon)), self.neighbors)
+        return single_step(self.step(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def rate(self) -> Fraction:
@@ -56,14 +56,14 @@ class Choice(ABC):
 
 def parse(choice: Choice) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
-    if parameters.listed("k", choice.k) != 1:
+    if parameters.listed_size("k", choice.k) != 1:
         raise ParameterError("k", "be 1, since this mechanism chooses one", choice.k, "Peeling selects the top k")
     set_fields(
         choice,
         epsilon=parameters.epsilon("epsilon", choice.epsilon),
         sensitivity=parameters.sensitivity("sensitivity", choice.sensitivity),
         monotonic=parameters.flag("monotonic", choice.monotonic),
-        neighbors=neighbors(choice.neighbors),
+        neighbors=parse_neighbors(choice.neighbors),
     )
     if choice.monotonic and choice.neighbors is Neighbors.REPLACE_ONE:
         hint = "replacing a user can raise one score and lower another"

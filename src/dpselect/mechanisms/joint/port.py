@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, parse_neighbors, single_step
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
@@ -37,7 +37,7 @@ class JointMechanism(ABC):
     @property
     def privacy(self) -> Privacy:
         """One bounded-range step of this epsilon."""
-        return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
+        return single_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def rate(self) -> Fraction:
@@ -67,8 +67,8 @@ def parse(joint: JointMechanism) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
     set_fields(
         joint,
-        k=parameters.listed("k", joint.k),
+        k=parameters.listed_size("k", joint.k),
         epsilon=parameters.epsilon("epsilon", joint.epsilon),
-        neighbors=neighbors(joint.neighbors),
-        sensitivity=parameters.whole("sensitivity", joint.sensitivity, least=1),
+        neighbors=parse_neighbors(joint.neighbors),
+        sensitivity=parameters.whole_number("sensitivity", joint.sensitivity, minimum=1),
     )

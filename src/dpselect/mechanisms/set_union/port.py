@@ -127,7 +127,7 @@ def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
 
 def _bound(value: object) -> int:
     """The most items of one user: no more than there are parts in 1."""
-    most = parameters.whole("max_items_per_user", value, least=1)
+    most = parameters.whole_number("max_items_per_user", value, minimum=1)
     if most > UNIT:
         raise ParameterError("max_items_per_user", "be at most 2^30", most)
     return most

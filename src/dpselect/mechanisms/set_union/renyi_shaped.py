@@ -273,7 +273,7 @@ def _order(
     """The order that is given or best, and where its curve passes 1/2."""
     if given is None and not spent:
         return _best_order(epsilon, delta, most, counts_share)
-    order = parameters.whole("at_order", given, least=2, most=LARGEST_ORDER)
+    order = parameters.whole_number("at_order", given, minimum=2, maximum=LARGEST_ORDER)
     conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share, spent=spent)
     half = half_weight(conditions, LONGEST)
     if math.isinf(half):

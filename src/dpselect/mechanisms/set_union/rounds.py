@@ -75,7 +75,7 @@ LEAST_PART = Fraction(1, 1000)  # of the call's budget, for one round
 
 def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
     """What each round gets of the budget, in proportion to split^(rounds - r); `part` in all. Settles the three."""
-    rounds = parameters.whole("rounds", mechanism.rounds, least=1)
+    rounds = parameters.whole_number("rounds", mechanism.rounds, minimum=1)
     if rounds > MOST_ROUNDS:
         raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
     split, part = (_at_most_1(name, getattr(mechanism, name)) for name in ("split", "part"))

@@ -133,11 +133,11 @@ def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, 
 
 def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[int, int, int, int | None]:
     """The sizes of a question: k, max_groups_per_user, k_bar and max_items_per_user."""
-    k = parameters.listed("k", k)
-    groups = parameters.whole("max_groups_per_user", groups, least=1, most=MOST_GROUPS)
+    k = parameters.listed_size("k", k)
+    groups = parameters.whole_number("max_groups_per_user", groups, minimum=1, maximum=MOST_GROUPS)
     k_bar = parse_k_bar(k, default_k_bar(k) if k_bar is None else k_bar)
     if most is not None:
-        most = parameters.whole("max_items_per_user", most, least=1)
+        most = parameters.whole_number("max_items_per_user", most, minimum=1)
     return k, groups, k_bar, most
 
 

@@ -109,8 +109,8 @@ class DiscoverThenPeel:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
-        most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+        k = parameters.listed_size("k", self.k)
+        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         usual = UNION_SHARE_OF_ONE if most == 1 else UNION_SHARE
         given = usual if self.union_share is None else self.union_share
         share = parameters.positive("union_share", given, f"be at least {float(LEAST_SHARE):g} and below 1")

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import MOST, Number
+from dpselect._ground.parameters import MAX_INTEGER, Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights, secure
@@ -139,7 +139,11 @@ def default_k_bar(k: int) -> int:
 
 def parse_k_bar(k: int, k_bar: int | None) -> int:
     """The number given, or the default."""
-    found = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1, most=MOST - 1)
+    found = (
+        default_k_bar(k)
+        if k_bar is None
+        else parameters.whole_number("k_bar", k_bar, minimum=1, maximum=MAX_INTEGER - 1)
+    )
     if found < k:
         raise ParameterError("k_bar", f"be at least k = {k}", found, "raise k_bar or lower k")
     return found
@@ -147,12 +151,12 @@ def parse_k_bar(k: int, k_bar: int | None) -> int:
 
 def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
     """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
-    k = parameters.listed("k", mechanism.k)
+    k = parameters.listed_size("k", mechanism.k)
     k_bar = parse_k_bar(k, mechanism.k_bar)
     delta, bound = parameters.probability("delta", mechanism.delta), mechanism.max_items_per_user
     if bound is not None:
-        bound = parameters.whole("max_items_per_user", bound, least=1)
-    sensitivity = parameters.whole("sensitivity", mechanism.sensitivity, least=1)
+        bound = parameters.whole_number("max_items_per_user", bound, minimum=1)
+    sensitivity = parameters.whole_number("sensitivity", mechanism.sensitivity, minimum=1)
     plan = plan_of(k + more_picks)
     threshold, pick = _split(mechanism, plan, delta, k_bar if bound is None else min(bound, k_bar))
     if pick is None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken, neighbors
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps, parse_neighbors
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
@@ -40,7 +40,7 @@ class CountNoise(ABC):
         """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
 
     @abstractmethod
-    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+    def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
         """What the counts of so many winners cost, in each of the groups of one user."""
 
     @property
@@ -90,19 +90,19 @@ class NoisyCounts(CountNoise):
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
+        k = parameters.listed_size("k", self.k)
         each = parameters.epsilon("epsilon_per_count", self.epsilon_per_count)
         delta = parameters.probability("delta", self.delta, zero=True)
-        related = neighbors(self.neighbors)
+        related = parse_neighbors(self.neighbors)
         bound = self.max_items_per_user
-        moved = k if bound is None else min(k, parameters.whole("max_items_per_user", bound, least=1))
+        moved = k if bound is None else min(k, parameters.whole_number("max_items_per_user", bound, minimum=1))
         if related is Neighbors.REPLACE_ONE:
             moved = min(k, 2 * moved)
         steps = (Steps(PureDP(each), moved),)
         total = frugal(steps, delta)
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
         set_fields(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
-        set_fields(self, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1))
+        set_fields(self, sensitivity=parameters.whole_number("sensitivity", self.sensitivity, minimum=1))
 
     @property
     def rate(self) -> Fraction:
@@ -123,7 +123,7 @@ class NoisyCounts(CountNoise):
 
         return laplace_lead(self.rate, beta, times)
 
-    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+    def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
         """One for each of the counts that a user moves."""
         return (Steps(PureDP(Fraction(self.epsilon_per_count)), sum(min(size, self.moved) for size in items)),)
 

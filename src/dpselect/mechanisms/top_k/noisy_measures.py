@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.measures import Mean, Measure, Measured, Sum, noises
 from dpselect.draws import Draws, secure
@@ -53,10 +53,10 @@ class NoisyMeasures:
     sums: SharpCounts | None = None  # what sums of one sign would have for users who move them by 0 or 1
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
+        k = parameters.listed_size("k", self.k)
         each = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
         if self.max_items_per_user is not None:
-            parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+            parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
 
     @property
@@ -80,7 +80,7 @@ class NoisyMeasures:
         """What Gaussian noise may fail by where epsilons add up."""
         return Fraction(0) if self.sums is None else self.sums.failure
 
-    def steps_of(self, items: int) -> tuple[Taken, ...]:
+    def steps_of(self, items: int) -> tuple[SpentSteps, ...]:
         """Those of so many items."""
         moved = items if self.max_items_per_user is None else min(items, self.max_items_per_user)
         together = 0 if self.sums is None else self.of_one_sign

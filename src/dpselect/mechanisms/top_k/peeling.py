@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, neighbors
+from dpselect._ground.privacy import Neighbors, Privacy, parse_neighbors
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
@@ -42,13 +42,16 @@ class Peeling:
     _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
+        k = parameters.listed_size("k", self.k)
         delta = parameters.probability("delta", self.delta, zero=True)
-        related = neighbors(self.neighbors)
+        related = parse_neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         set_fields(self, k=k, epsilon=privacy.epsilon, delta=delta, epsilon_per_pick=pick, neighbors=related)
         set_fields(
-            self, privacy=privacy, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1), _pick=pick
+            self,
+            privacy=privacy,
+            sensitivity=parameters.whole_number("sensitivity", self.sensitivity, minimum=1),
+            _pick=pick,
         )
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:

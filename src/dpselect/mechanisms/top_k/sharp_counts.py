@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from dpselect._ground.privacy import Concentrated, NoiseSteps, PureDP, Steps, Taken
+from dpselect._ground.privacy import Concentrated, NoiseSteps, PureDP, SpentSteps, Steps
 from dpselect.accounting.calibration import largest_rho_beside
 from dpselect.accounting.composition import basic, compose, zcdp_to_epsilon
 from dpselect.draws import Draws
@@ -93,7 +93,7 @@ class SharpCounts(CountNoise):
         """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
         return self.noise.lead(beta, times)
 
-    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+    def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
         """What the counts of so many winners cost, in each of the groups of one user.
 
         A user who moves sums by more is as many users one after another.
@@ -152,7 +152,7 @@ def sharpest_of_rho(plain: NoisyCounts) -> SharpCounts:
 
 def sharpest(
     plain: NoisyCounts,
-    before: Sequence[Taken],
+    before: Sequence[SpentSteps],
     epsilon: Fraction,
     delta: Fraction,
     beta: float,

@@ -114,15 +114,15 @@ class LimitedDomainSparse:
     terms: SparseTerms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
+        k = parameters.listed_size("k", self.k)
         set_fields(
             self,
             k=k,
             k_bar=parse_k_bar(k, self.k_bar),
             epsilon=parameters.epsilon("epsilon", self.epsilon),
             delta=parameters.probability("delta", self.delta),
-            sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1),
-            counted=parameters.whole("counted", self.counted, least=0),
+            sensitivity=parameters.whole_number("sensitivity", self.sensitivity, minimum=1),
+            counted=parameters.whole_number("counted", self.counted, minimum=0),
         )
         usual = SHARE_OF_FEW if k < FEW else SHARE
         share = parameters.positive("threshold_share", usual if self.threshold_share is None else self.threshold_share)

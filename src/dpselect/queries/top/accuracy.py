@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpselect._ground.domain import Domain, most_items
+from dpselect._ground.domain import Domain, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.price import price_for
 from dpselect.queries.top.selection import Selection
@@ -20,7 +20,7 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[T
 
     What it says of items and what it says of all counts at once hold with 95 % confidence each.
     """
-    candidates = None if domain is None else most_items(domain)
+    candidates = None if domain is None else max_domain_size(domain)
     if domain is not None and candidates is None:
         hint = "the price depends on it and is said before anything is read: list the items, or say how many"
         raise ParameterError("domain", "be of a known size if within is given", "a Column", hint)
@@ -56,6 +56,6 @@ def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
         k=plan.selector.k,
         k_bar=plan.k_bar,
         reach=plan.reach(),
-        counted=plan.width() > 0,
+        with_counts=plan.width() > 0,
         scale=plan.scale,
     )

@@ -31,7 +31,7 @@ from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
 from dpselect.queries.union.terms import without_curve
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import DISCOVERED
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
@@ -40,7 +40,7 @@ from dpselect.release.answers.ranking_sentences import (
     describe_discovery,
 )
 from dpselect.release.answers.union_sentences import add_in_engine
-from dpselect.release.measures import of_measures
+from dpselect.release.measures import describe_measures
 from dpselect.release.release import Release
 from dpselect.release.statement import Ended, Statement
 
@@ -208,7 +208,7 @@ class FoundTop(Selection):
     def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: CountNoise | None) -> Release:
         """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
-        near += describe_counts(counter, self.scale, outcome.largest, by_group=bool(self._columns))
+        near += describe_counts(counter, self.scale, outcome.largest_group_size, by_group=bool(self._columns))
         return self.write(outcome, statement, near, counted=self.selector.counted, width=width, columns=self._columns)
 
     @property
@@ -283,7 +283,7 @@ class FoundTop(Selection):
         gap = None
         if discovered > 1:
             tail = gaps.each(BETA, made(self.selector.k, discovered))
-            gap = whole(gaps.exponential(each, gaps.others(discovered), tail))
+            gap = largest_whole_below(gaps.exponential(each, gaps.others(discovered), tail))
         return good + describe_discovered_ranking(gap, self.scale, by_group=bool(self._columns))
 
     def statement(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Statement:
@@ -318,7 +318,7 @@ class FoundTop(Selection):
             parameters |= counter.parameters
             sentences.append(self._noise_of(counter))
         if asked.measures:
-            more, of_each = of_measures(self._measurer(mechanism, size, each))
+            more, of_each = describe_measures(self._measurer(mechanism, size, each))
             parameters, sentences = parameters | more, [*sentences, *of_each]
         statement = self.state((parameters, sentences), type(mechanism).__name__)
         return add_in_engine(statement) if asked.in_engine else statement
@@ -342,7 +342,7 @@ def plan_discovery(
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
     asked = Discovery(
-        k=parameters.listed("k", k),
+        k=parameters.listed_size("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,

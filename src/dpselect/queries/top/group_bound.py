@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 from dpselect._ground.domain import Domain
-from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps, Taken
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
@@ -92,7 +92,7 @@ class ChosenGroups:
         added += self.epsilon
         return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
 
-    def steps(self, release: Release) -> tuple[Taken, ...]:
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """The choice, and the steps that the answer took."""
         return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release.found))
 

@@ -23,11 +23,11 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
 from dpselect.queries.top.selection import noisy_counts
-from dpselect.questions.parts import AskedGroups
+from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import IN_ONE_GROUP
-from dpselect.release.groups import Group, told_apart
+from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS
 from dpselect.release.statement import Ended
@@ -48,12 +48,12 @@ class Found:
 class FoundTopByGroup(FoundTop):
     """The best k of the items that a set union of pairs finds in each group: the whole price at any answer."""
 
-    asked: AskedGroups
+    asked: ResolvedGroups
     groups: int  # in which one user counts, at most
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the pairs of every user, in the groups that they keep."""
-        listed = self.asked.listed
+        listed = self.asked.listed_groups
         engine.check_pairs()
         if listed is not None:
             engine.check_groups(listed)
@@ -73,7 +73,7 @@ class FoundTopByGroup(FoundTop):
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
         named = [name if isinstance(name, tuple) else (name,) for name in listed]
-        shown = {told_apart(values): values for values in named or (of_group.group for of_group in found.values())}
+        shown = {typed_group(values): values for values in named or (of_group.group for of_group in found.values())}
         largest = self._largest(len(of_group.codes) for of_group in found.values())
         each = self._each(mechanism, largest)
         counter = self._counter(mechanism, asked.k, each)
@@ -105,7 +105,7 @@ class FoundTopByGroup(FoundTop):
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
-        k, sizes = self.selector.k, Counter(told_apart(item.group) for item in outcome.items).values()
+        k, sizes = self.selector.k, Counter(typed_group(item.group) for item in outcome.items).values()
         shown, stated, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
         stated = (*stated, *shown[len(stated) :])
         largest = [discovered_at_least(here, more, k) for here, more in zip(shown, stated, strict=False)]
@@ -145,7 +145,7 @@ class FoundTopByGroup(FoundTop):
             values = label if isinstance(label, tuple) else (label,)
             item = values[width] if len(values) == width + 1 else values[width:]
             group = values[:width]
-            members.setdefault(told_apart(group), (group, []))[1].append((code, item))
+            members.setdefault(typed_group(group), (group, []))[1].append((code, item))
         return {
             which: Found(group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
             for which, (group, pairs) in members.items()
@@ -169,7 +169,7 @@ class FoundTopByGroup(FoundTop):
 
 
 def plan_found_by_group(
-    asked: AskedGroups,
+    asked: ResolvedGroups,
     k: int,
     *,
     counts: bool,
@@ -182,7 +182,7 @@ def plan_found_by_group(
     if asked.sizes:
         must = "be left out for discover: it counts users of items only"
         raise ParameterError("users", must, True, "limited-domain counts those of groups too")
-    groups = parameters.whole("max_groups_per_user", asked.each, least=1, most=MOST_GROUPS)
+    groups = parameters.whole_number("max_groups_per_user", asked.groups_per_user, minimum=1, maximum=MOST_GROUPS)
     plan = plan_discovery(
         k,
         epsilon=epsilon,
@@ -196,8 +196,8 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=method_reasons.discovered_by_group(listed=asked.listed is not None) + why,
+        reason=method_reasons.discovered_by_group(groups_listed=asked.listed_groups is not None) + why,
         asked=asked,
         groups=groups,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
+        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Taken
+from dpselect._ground.privacy import Neighbors, SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
@@ -23,8 +23,8 @@ from dpselect.mechanisms.top_k.sharp_counts import sharpest
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection, Terms, noisy_counts
-from dpselect.questions.parts import AskedGroups
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.questions.parts import ResolvedGroups
+from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
@@ -43,7 +43,7 @@ class TopByGroup(Selection):
     """At most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
-    asked: AskedGroups
+    asked: ResolvedGroups
     of_groups: NoisyCounts | None  # what counts the users of a group
 
     @property
@@ -57,7 +57,7 @@ class TopByGroup(Selection):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the largest items of every group; listed groups that do not fit are refused now."""
-        most, listed = self.selector.max_groups_per_user, self.asked.listed
+        most, listed = self.selector.max_groups_per_user, self.asked.listed_groups
         if listed is not None:
             engine.check_groups(listed)
         rows = self.k_bar + 1  # no more of a group leave the engine
@@ -103,7 +103,7 @@ class TopByGroup(Selection):
     def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
         sizes = {one.group: len(one.rows) for one in picked}
-        shown = sorted(sizes) if self.asked.listed is None else range(len(counts.sizes))
+        shown = sorted(sizes) if self.asked.listed_groups is None else range(len(counts.sizes))
         places = np.array(shown, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(places)]
         users = [0] * len(names) if self.of_groups is None else counts.users(places).tolist()
@@ -116,7 +116,7 @@ class TopByGroup(Selection):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
         columns, group_width = self.asked.by, self._group_width
-        near = self._near(outcome.largest)
+        near = self._near(outcome.largest_group_size)
         return self.write(outcome, self.state(self.terms()), near, columns=columns, group_width=group_width)
 
     def terms(self) -> Terms:
@@ -128,7 +128,7 @@ class TopByGroup(Selection):
             "epsilon_per_pick": s.epsilon_per_pick,
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
-            **({"groups_listed": True} if self.asked.listed is not None else {}),
+            **({"groups_listed": True} if self.asked.listed_groups is not None else {}),
         }
         if self.of_groups is not None:
             parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
@@ -146,7 +146,7 @@ class TopByGroup(Selection):
     def _near(self, items: int) -> Accuracy:
         """The same where no group has more items."""
         terms, counts = self.selector.each.terms, self.near_counts(items, by_group=True)
-        gap, reach = whole(terms.gap(BETA)), whole(terms.reach(BETA))
+        gap, reach = largest_whole_below(terms.gap(BETA)), largest_whole_below(terms.reach(BETA))
         return describe_ranking_by_group(
             gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale
         )
@@ -156,7 +156,7 @@ class TopByGroup(Selection):
         """Does it select in every group?"""
         return True
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
         """The steps that an answer took: those of the groups with most, as many as one user may count in.
 
         A group that is not shown took one pick: bottom.
@@ -174,11 +174,11 @@ class TopByGroup(Selection):
 
     def _groups_counted(self, with_items: int) -> int:
         """How many numbers of users one user may have moved: those of listed groups are told in any case."""
-        return with_items if self.asked.listed is None else self.selector.max_groups_per_user
+        return with_items if self.asked.listed_groups is None else self.selector.max_groups_per_user
 
 
 def plan_by_group(
-    asked: AskedGroups,
+    asked: ResolvedGroups,
     k: int,
     *,
     counts: bool,
@@ -189,13 +189,13 @@ def plan_by_group(
     moves: int = 1,
 ) -> TopByGroup:
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
-    k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
+    k, groups, k_bar, most = parsed(k, asked.groups_per_user, k_bar, max_items_per_user)
     cut = None if most is None or most >= k else most
     return TopByGroup(
         method=METHOD,
-        reason=method_reasons.limited_by_group(listed=asked.listed is not None),
+        reason=method_reasons.limited_by_group(groups_listed=asked.listed_groups is not None),
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
+        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
         **_parts(Sizes(k, groups, k_bar, cut, moves, counts, asked.sizes), epsilon, delta),
     )
 
@@ -222,7 +222,7 @@ def _parts(sizes: Sizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any
     pick, failure = split.epsilon_per_pick, groups * split.threshold
     each = pick * COUNT_SHARE
     of_groups = NoisyCounts(k=1, epsilon_per_count=each) if sizes.of_groups else None
-    before: list[Taken] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
+    before: list[SpentSteps] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
     plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=sizes.cut, sensitivity=sizes.moves)
     counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if sizes.counts else None
     apart = Fraction(0) if counter is None else counter.failure

@@ -14,7 +14,7 @@ from dpselect.queries.top.selection import Selection
 from dpselect.release.accuracy import BETA
 from dpselect.release.answers.measure_intervals import add_intervals
 from dpselect.release.answers.outcome import Outcome
-from dpselect.release.measures import told
+from dpselect.release.measures import to_measurement
 from dpselect.release.release import Release
 
 
@@ -38,7 +38,7 @@ class MeasuredItems:
             rows = engine.measured(labels, domain, bounded=bounded, progress=progress)
             noisy = self.selection.measurer_of(outcome)(rows, BETA, draws=draws)
             items = tuple(
-                item._replace(measures=tuple(map(told, self.measures, row)))
+                item._replace(measures=tuple(map(to_measurement, self.measures, row)))
                 for item, row in zip(outcome.items, noisy, strict=True)
             )
             return replace(outcome, items=items)

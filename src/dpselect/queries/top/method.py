@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Domain, most_items, refuse_more
+from dpselect._ground.domain import Domain, max_domain_size, refuse_k_above_size
 from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
@@ -30,7 +30,7 @@ def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) ->
     why = ""
     _check_known(wanted, wanted.domain)
     if method == AUTO:
-        best = best_set_method(parameters.listed("k", wanted.k), epsilon, delta)
+        best = best_set_method(parameters.listed_size("k", wanted.k), epsilon, delta)
         method, why = (PEELING, IN_ORDER) if wanted.ranked else (best, NO_ORDER[best])
     if method == PEELING:
         return PeeledTop.of(wanted, epsilon, delta, why)
@@ -42,16 +42,16 @@ def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) ->
 def _check_known(wanted: Wanted, domain: Domain) -> None:
     if wanted.k_bar is not None:
         raise ParameterError("k_bar", "be left out if a domain is given", wanted.k_bar)
-    most = most_items(domain)
+    most = max_domain_size(domain)
     if most is not None:
-        refuse_more(parameters.listed("k", wanted.k), most)
+        refuse_k_above_size(parameters.listed_size("k", wanted.k), most)
 
 
 def _of_unknown(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
     """Of items that nobody lists."""
     bound, why = wanted.max_items_per_user, ""
     if method == AUTO and wanted.k_bar is None:
-        method = best_unknown_method(parameters.listed("k", wanted.k), epsilon, delta, bound)
+        method = best_unknown_method(parameters.listed_size("k", wanted.k), epsilon, delta, bound)
         method = SPARSE if wanted.by_weight and method == DISCOVER else method
         why = "" if method == LIMITED else LARGE_K
         if method == SPARSE and not wanted.by_weight and bound is None and is_for_a_union(wanted.k, epsilon):

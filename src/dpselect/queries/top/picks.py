@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Taken
+from dpselect._ground.privacy import SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, split_delta
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, ceiling
@@ -21,7 +21,7 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.queries.top.selection import Selection, Terms, Wanted
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
@@ -74,7 +74,7 @@ class Picks(Selection):
         near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), near)
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
@@ -98,7 +98,7 @@ class PeeledTop(Picks):
     @classmethod
     def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """At the largest epsilon of one pick that fits."""
-        peeling = methods.named("top_k", PEELING)
+        peeling = methods.method_row("top_k", PEELING)
         whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
@@ -117,7 +117,7 @@ class PeeledTop(Picks):
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best."""
-        return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
+        return None if candidates is None else largest_whole_below(self.selector.shortfall(BETA, candidates))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among all items of the domain."""
@@ -126,7 +126,9 @@ class PeeledTop(Picks):
 
     def near(self, candidates: int) -> Accuracy:
         """By how much an item is below another at most."""
-        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
+        return accuracy.ranking(
+            largest_whole_below(self.selector.gap(BETA, candidates)), noun=accuracy.OF_DOMAIN, scale=self.scale
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +144,11 @@ class UnknownTop(Picks):
 
     def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
         """By how much an item may be below the k-th best."""
-        return whole(self.selector.terms.shortfall(BETA))
+        return largest_whole_below(self.selector.terms.shortfall(BETA))
 
     def reach(self) -> int:
         """How far above rank k_bar + 1 nothing is missing."""
-        return whole(self.selector.terms.reach(BETA))
+        return largest_whole_below(self.selector.terms.reach(BETA))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among the first k_bar items."""
@@ -155,7 +157,7 @@ class UnknownTop(Picks):
 
     def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """By how much an item is below another at most, and what is not missing."""
-        gap = whole(self.selector.terms.gap(BETA))
+        gap = largest_whole_below(self.selector.terms.gap(BETA))
         return describe_unknown_domain(gap, self.reach(), self.k_bar, self.scale)
 
 
@@ -208,7 +210,7 @@ class SparseTop(UnknownTop):
         """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
         counted = wanted.priced
         given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
-        selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
+        selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
         terms, (tests, picks, *_) = selector.terms, selector.privacy.steps
         told = wanted.told(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
         privacy = told.priced(terms.left, terms.composition, terms.delta_threshold)
@@ -221,7 +223,7 @@ class SparseTop(UnknownTop):
             reason=UNKNOWN_SPARSE + why,
         )
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - the picks that are hidden were made
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """All steps: the picks that an answer does not show took place."""
         return self.privacy.steps
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods
-from dpselect._ground.domain import Column, most_items
+from dpselect._ground.domain import Column, max_domain_size
 from dpselect._ground.methods import AUTO
-from dpselect._ground.privacy import Privacy, Taken
+from dpselect._ground.privacy import Privacy, SpentSteps
 from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -20,7 +20,7 @@ from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, Wanted
-from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
+from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -68,7 +68,7 @@ class TopKPlan(Plan):
 
             set_fields(self, totals=totals_of(self.question.score, self.named))
         groups = self.in_groups
-        if groups is not None and groups.most is None:
+        if groups is not None and groups.max_groups_per_user is None:
             set_fields(self, chosen=self._without_bound(groups))
         if self.payment.within is not None:
             set_fields(self, selection=self._near_enough(self.payment.within))
@@ -79,7 +79,7 @@ class TopKPlan(Plan):
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
-        methods.checked("top_k", self.named, domain=q.domain is not None, where=self._where)
+        methods.parse_method_name("top_k", self.named, domain=q.domain is not None, context=self._where)
         if self._in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
@@ -108,7 +108,7 @@ class TopKPlan(Plan):
     def ranked(self) -> bool:
         """Are the items to come in order?"""
         name = self.how.name
-        return name != SET and (name is None or methods.named("top_k", name).ordered)
+        return name != SET and (name is None or methods.method_row("top_k", name).ordered)
 
     @property
     def _in_engine(self) -> bool:
@@ -119,23 +119,23 @@ class TopKPlan(Plan):
         return " without a domain" if self.domain is None else " with a domain"
 
     @property
-    def in_groups(self) -> AskedGroups | None:
+    def in_groups(self) -> ResolvedGroups | None:
         """What is asked of groups, where anything is."""
-        return AskedGroups.of(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
+        return ResolvedGroups.from_by(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
         """To find items."""
         return question.domain is None
 
-    def _without_bound(self, groups: AskedGroups) -> ChosenGroups:
+    def _without_bound(self, groups: ResolvedGroups) -> ChosenGroups:
         """What chooses max_groups_per_user, and a selection for each that can be chosen."""
         from dpselect.queries.top.group_bound import ChosenGroups
 
         def select(epsilon: Fraction, most: int) -> Selection:
-            return self._selected(self.named, epsilon, replace(groups, most=most))
+            return self._selected(self.named, epsilon, replace(groups, max_groups_per_user=most))
 
-        return ChosenGroups(self.given_epsilon, self.delta, groups.listed, select)
+        return ChosenGroups(self.given_epsilon, self.delta, groups.listed_groups, select)
 
     @property
     def of_pairs(self) -> bool:
@@ -160,7 +160,7 @@ class TopKPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
-        candidates = None if self.domain is None else most_items(self.domain)
+        candidates = None if self.domain is None else max_domain_size(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
         accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
@@ -186,7 +186,7 @@ class TopKPlan(Plan):
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
             **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
-            **({} if groups is None else groups.said | {"users": groups.sizes}),
+            **({} if groups is None else groups.key_fields | {"users": groups.sizes}),
         }
 
     @property
@@ -288,7 +288,7 @@ class TopKPlan(Plan):
         bound = None if self.selection.of_sets else self._wanted.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
-    def steps(self, release: Release) -> tuple[Taken, ...]:
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)
@@ -304,7 +304,7 @@ class TopKPlan(Plan):
 
     # ---- planning -------------------------------------------------------------------------------------------
 
-    def _selected(self, method: str, epsilon: Fraction, groups: AskedGroups | None = None) -> Selection:
+    def _selected(self, method: str, epsilon: Fraction, groups: ResolvedGroups | None = None) -> Selection:
         """The mechanism and the price of all of it, and what it counts: all users, or those whom a bound leaves."""
         if groups is not None:
             found = self._by_group(method, epsilon, groups)
@@ -348,7 +348,7 @@ class TopKPlan(Plan):
             in_engine=self._in_engine,
         )
 
-    def _by_group(self, method: str, epsilon: Fraction, groups: AskedGroups) -> Selection:
+    def _by_group(self, method: str, epsilon: Fraction, groups: ResolvedGroups) -> Selection:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
         from dpselect.queries.top.groups import plan_by_group
 
@@ -362,7 +362,7 @@ class TopKPlan(Plan):
         terms |= {"counts": self.counted, "max_items_per_user": self.most}
         why, k = "", self.question.k
         if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
-            method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
+            method = best_by_group(k * (groups.max_groups_per_user or 1), epsilon, self.delta, self.most)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top.group_discovery import plan_found_by_group

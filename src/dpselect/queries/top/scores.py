@@ -17,7 +17,7 @@ DISCOVER = "discover"
 
 def totals_of(score: Total, method: str) -> Totals:
     """The weights that are to be added up; a method that selects by numbers of users is refused."""
-    if method != AUTO and methods.named("top_k", method).of_users:
+    if method != AUTO and methods.method_row("top_k", method).of_users:
         able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
         hint = "the others select by numbers of users alone"
         raise ParameterError("method", f"be one of {able} if by_weight is given", came(method), hint)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.calibration import priced
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -72,7 +72,7 @@ class Wanted:
 
         plain = NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.cut, sensitivity=self.moves)
         measurer = self._measurer(picks, plain, epsilon, delta)
-        before: list[Taken] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
+        before: list[SpentSteps] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
         failure = Fraction(0) if measurer is None else measurer.failure
         counter = sharpest(plain, before, epsilon, delta - failure, BETA) if self.counts else None
         return Told(counter, measurer, tuple(before))
@@ -118,7 +118,7 @@ class Told:
 
     counter: CountNoise | None
     measurer: NoisyMeasures | None
-    before: tuple[Taken, ...]
+    before: tuple[SpentSteps, ...]
 
     @property
     def apart(self) -> Fraction:
@@ -153,7 +153,7 @@ class Selection(ABC):
         """Return the same for users who count once in each period, and by a bounded number of rows."""
         return replace(self, scale=replace(self.scale, period=period, rows=rows))
 
-    def told(self, items: int) -> tuple[Taken, ...]:
+    def told(self, items: int) -> tuple[SpentSteps, ...]:
         """The steps of noisy numbers of so many items."""
         measured = () if self.measurer is None else self.measurer.steps_of(items)
         counted = () if self.counter is None else self.counter.steps_of(items)
@@ -190,13 +190,15 @@ class Selection(ABC):
                 parameters["max_items_per_user"] = self.counter.max_items_per_user
             sentences = [*sentences, self._noise_of(self.counter)]
         if self.measurer is not None:
-            from dpselect.release.measures import of_measures
+            from dpselect.release.measures import describe_measures
 
-            more, of_each = of_measures(self.measurer)
+            more, of_each = describe_measures(self.measurer)
             parameters, sentences = parameters | more, [*sentences, *of_each]
         counted = self.counted_scale
         parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
-        return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
+        return Statement.from_privacy(
+            self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences)
+        )
 
     def _noise_of(self, counter: CountNoise) -> str:
         """Say how noisy counts are."""
@@ -215,7 +217,9 @@ class Selection(ABC):
         bounds = [one.max_items_per_user for one in (self.counter, self.measurer) if one is not None]
         if not bounds or bounds[0] is None:
             return self.scale
-        return self.scale.kept(groups=self.scale.groups, items=bounds[0], here=True, each=self.in_groups)
+        return self.scale.with_bounds(
+            groups=self.scale.groups, items=bounds[0], only_returned=True, in_each_group=self.in_groups
+        )
 
     @property
     def counts_again(self) -> bool:
@@ -285,7 +289,7 @@ class Selection(ABC):
         assert draw is not None
         return draw
 
-    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - only picks can be saved
+    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
         """The steps that an answer took; `found` are its items, of each group by itself that has any."""
         return self.privacy.steps
 

@@ -17,7 +17,7 @@ from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.queries.top.selection import ScoresOf, Selection, Terms, Wanted
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import KNOWN_SET
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import A_SET
@@ -34,7 +34,7 @@ class SetTop(Selection):
     @classmethod
     def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
-        row = methods.named("top_k", method)
+        row = methods.method_row("top_k", method)
         reason = KNOWN_SET + why
         selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
         if not wanted.noises:
@@ -57,7 +57,7 @@ class SetTop(Selection):
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
-        return None if candidates is None else whole(self.selector.gap(BETA, candidates))
+        return None if candidates is None else largest_whole_below(self.selector.gap(BETA, candidates))
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the items. Those of a set come in an order of their own, or by their noisy counts."""
@@ -84,7 +84,7 @@ class SetTop(Selection):
 
     def near(self, candidates: int) -> Accuracy:
         """How good the items are."""
-        return accuracy.of_set(whole(self.selector.gap(BETA, candidates)), self.scale)
+        return accuracy.unordered_set(largest_whole_below(self.selector.gap(BETA, candidates)), self.scale)
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""

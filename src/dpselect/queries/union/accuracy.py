@@ -28,7 +28,7 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = ""
         max_items_per_user=most,
         looks_at_others=others,
         longest=longest,
-        among=among,
+        users_condition=among,
         scale=scale.of_rows,
     )
 

@@ -157,7 +157,7 @@ class BoundedUnion:
         if self.counts_decide:
             interval: Interval = self.mechanisms[level].interval(count, BETA)
             return interval
-        return accuracy.interval(count, self._widths[level])
+        return accuracy.score_interval(count, self._widths[level])
 
     def accuracy(self) -> Accuracy:
         """Return from how many users on an item is found, and how near the counts are."""
@@ -165,9 +165,9 @@ class BoundedUnion:
         good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
         if self.counts_decide:
             widths = [one.width(BETA) for one in self.mechanisms[self.terms.first :]]
-            good += accuracy.counts_that_decided(max(widths), self.scale)
+            good += accuracy.selecting_counts(max(widths), self.scale)
         elif self.terms.counts:
-            good += accuracy.counts_of_takers(list(self._widths.values()), self.scale)
+            good += accuracy.union_counts(list(self._widths.values()), self.scale)
         return good
 
     @property
@@ -175,7 +175,9 @@ class BoundedUnion:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
         here = not self.counts_decide
         terms, most = self.terms, self.max_items_per_user
-        return Scale(items=most, here=here, pairs=bool(terms.by), period=terms.period, rows=terms.row_bound)
+        return Scale(
+            items=most, only_returned=here, items_are_pairs=bool(terms.by), period=terms.period, rows=terms.row_bound
+        )
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
@@ -219,7 +221,7 @@ class BoundedUnion:
         if items_by_length is not None:
             parameters["items_by_length"] = items_by_length
             sentences.append(union_sentences.describe_lengths(items_by_length))
-        statement = Statement.of(terms.price, type(last).__name__, parameters, tuple(sentences))
+        statement = Statement.from_privacy(terms.price, type(last).__name__, parameters, tuple(sentences))
         return union_sentences.add_in_engine(statement) if terms.in_engine else statement
 
     def _describe_counts(self) -> tuple[dict[str, object], str]:

@@ -26,7 +26,7 @@ from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import describe_method
-from dpselect.release.groups import Group, told_apart
+from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
 from dpselect.texts.token_stream import TokenStream, release_levels
 
@@ -190,7 +190,7 @@ def _by_group(outcome: Outcome, columns: int) -> Outcome:
         values = item.label if isinstance(item.label, tuple) else (item.label,)
         label = values[columns] if len(values) == columns + 1 else values[columns:]
         group = values[:columns]
-        key = told_apart(group)
+        key = typed_group(group)
         names.setdefault(key, group)
         members.setdefault(key, []).append(item._replace(label=label, group=group))
     shown = sorted(names, key=lambda key: plainly(names[key]))

@@ -207,7 +207,7 @@ class UnionTerms(Plan):
 
     def in_rounds(self, most: int | None) -> bool:
         """Do rounds answer, for users of at most `most` items?"""
-        return methods.named("union", chosen_method(self, most)).weights is WeightRule.ROUNDS
+        return methods.method_row("union", chosen_method(self, most)).weights is WeightRule.ROUNDS
 
     def counts_share(self, most: int | None) -> Fraction:
         """The part of the Renyi budget of rounds that is left for the counts of what they release."""
@@ -309,7 +309,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
     Some take seconds to make, and they are made once to check them and once to run them.
     """
     epsilon, delta = plan.for_union(most)
-    row = methods.named("union", chosen_method(plan, most))
+    row = methods.method_row("union", chosen_method(plan, most))
     given: dict[str, object] = {}
     if row.bound is not NeedsBound.NONE and most is not None:
         given["max_items_per_user"] = most
@@ -370,7 +370,7 @@ def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None
         raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
     if method == ONE_ITEM or given is not None:
         return given or 1, False
-    needed = method == AUTO or methods.named("union", method).bound is NeedsBound.REQUIRED
+    needed = method == AUTO or methods.method_row("union", method).bound is NeedsBound.REQUIRED
     return None, needed or counted
 
 

@@ -19,18 +19,18 @@ def describe_histogram(noise: str, max_items_per_user: int | None) -> tuple[str,
 
 def describe_gaussian(variance: Fraction) -> str:
     """Describe Gaussian noise, which is taken only where it is nearer."""
-    deviation = formatting.few(float(variance) ** 0.5, 3)
+    deviation = formatting.round_digits(float(variance) ** 0.5, 3)
     return f"Gaussian noise of standard deviation {deviation} users, which is nearer here"
 
 
 def describe_laplace(rate: Fraction) -> str:
     """Describe Laplace noise of this rate."""
-    return f"Laplace noise of scale {formatting.few(float(1 / rate), 4)} users"
+    return f"Laplace noise of scale {formatting.round_digits(float(1 / rate), 4)} users"
 
 
 def describe_shared(variance: Fraction, *, gaussian: bool) -> str:
     """Describe noise of which all counts have one part in common, and what that means for differences and sums."""
-    deviation = formatting.few(float(variance) ** 0.5, 3)
+    deviation = formatting.round_digits(float(variance) ** 0.5, 3)
     shape = "Gaussian" if gaussian else "Laplace"
     return (
         f"{shape} noise of standard deviation {deviation} users, of which one part is the same for all counts, so that "

@@ -31,7 +31,7 @@ def describe_found_groups(users: int | None, users_for_half: int | None, scale: 
     """Say from how many users on a group is found, and from how many with a chance of one half."""
     if users is None or users_for_half is None:
         return NOTHING
-    sentence = f"A group is found if {scale.of_rows.said(users)} or more are in it and in no other"
+    sentence = f"A group is found if {scale.of_rows.format_score(users)} or more are in it and in no other"
     sentence += (
         f" (with {users_for_half:,} its chance is about one half). A missing one may still exist, and need not be rare."
     )

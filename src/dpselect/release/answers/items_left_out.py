@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpselect._ground.domain import Column, Listed, most_items
+from dpselect._ground.domain import Column, Listed, max_domain_size
 from dpselect.release.accuracy import BELOW, EXCLUDED, Accuracy
 from dpselect.release.release import Release
-from dpselect.release.scale import said_items
+from dpselect.release.scale import format_items
 
 
 def add_left_out(release: Release, items: Listed | Column) -> Release:
@@ -18,9 +18,12 @@ def add_left_out(release: Release, items: Listed | Column) -> Release:
     if isinstance(items, Column):
         sentence = f"Rows of items that a public list has in its column {items.column} do not count."
     else:
-        sentence = f"Rows of {said_items(most_items(items) or 0)}, which a public list names, do not count."
+        sentence = f"Rows of {format_items(max_domain_size(items) or 0)}, which a public list names, do not count."
     statement = release.privacy
-    parameters = {**statement.parameters, EXCLUDED: items.column if isinstance(items, Column) else most_items(items)}
+    parameters = {
+        **statement.parameters,
+        EXCLUDED: items.column if isinstance(items, Column) else max_domain_size(items),
+    }
     privacy = replace(statement, parameters=parameters, sentences=(*statement.sentences, sentence))
     return replace(release, privacy=privacy, accuracy=but_excluded(release.accuracy))
 
@@ -31,8 +34,8 @@ def but_excluded(accuracy: Accuracy) -> Accuracy:
 
 
 def _but_excluded(sentence: str) -> str:
-    for phrase, other in _BUT_EXCLUDED.items():
-        sentence = sentence.replace(phrase, other)
+    for phrase, replacement in _BUT_EXCLUDED.items():
+        sentence = sentence.replace(phrase, replacement)
     return sentence
 
 
@@ -48,4 +51,4 @@ def describe_sampling(max_items_per_user: int | None) -> str:
     """Say which items of a user count where they are bounded: a sentence that follows another, or nothing."""
     if max_items_per_user is None:
         return ""
-    return f" Every user counts for at most {said_items(max_items_per_user)}, chosen at random."
+    return f" Every user counts for at most {format_items(max_items_per_user)}, chosen at random."

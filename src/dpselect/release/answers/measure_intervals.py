@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpselect.aggregates.measures import Measure
-from dpselect.release.measures import accuracy_of, number
+from dpselect.release.measures import accuracy_of_measures, to_plain_number
 from dpselect.release.release import Release
 from dpselect.release.statement import Measurement
 
@@ -17,7 +17,7 @@ def add_intervals(release: Release, measures: Sequence[Measure], widths: Sequenc
     items = tuple(
         replace(item, measures=tuple(map(_with_interval, measures, item.measures, widths))) for item in release.items
     )
-    return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths))
+    return replace(release, items=items, accuracy=release.accuracy + accuracy_of_measures(measures, widths))
 
 
 def _with_interval(measure: Measure, noisy: Measurement, width: Fraction | None) -> Measurement:
@@ -30,4 +30,4 @@ def _with_interval(measure: Measure, noisy: Measurement, width: Fraction | None)
         ends = [max(Fraction(0), end) for end in ends]
     elif Fraction(measure.high) <= 0:
         ends = [min(Fraction(0), end) for end in ends]
-    return Measurement(measure.name, *(number(measure, each) for each in (exact, *ends)))
+    return Measurement(measure.name, *(to_plain_number(measure, exact_value) for exact_value in (exact, *ends)))

@@ -36,22 +36,22 @@ _OF_LOSSES = {
 }
 
 
-def limited_by_group(*, listed: bool) -> str:
+def limited_by_group(*, groups_listed: bool) -> str:
     """Return the reason for limited domain in every group."""
-    reason = f"{_in_groups(listed)}limited domain looks only at the k_bar + 1 items with the most users of each"
-    return f"{reason}." if listed else f"{reason}, and a group without an item is not shown."
+    reason = f"{_in_groups(groups_listed)}limited domain looks only at the k_bar + 1 items with the most users of each"
+    return f"{reason}." if groups_listed else f"{reason}, and a group without an item is not shown."
 
 
-def discovered_by_group(*, listed: bool) -> str:
+def discovered_by_group(*, groups_listed: bool) -> str:
     """Return the reason for a union of pairs of group and item."""
     return (
-        f"{_in_groups(listed)}part of the price finds pairs of group and item that enough users share, and the rest "
-        "ranks the best of each group."
+        f"{_in_groups(groups_listed)}part of the price finds pairs of group and item that enough users share, and the "
+        "rest ranks the best of each group."
     )
 
 
-def _in_groups(listed: bool) -> str:
-    if listed:
+def _in_groups(groups_listed: bool) -> str:
+    if groups_listed:
         return "Each listed group has its own answer: "
     return "Each group has its own answer, and groups need not be known: "
 
@@ -67,6 +67,6 @@ def reason_of_gains(reason: str, *, lost: bool) -> str:
 
 
 def _replace_all(text: str, replacements: dict[str, str]) -> str:
-    for phrase, other in replacements.items():
-        text = text.replace(phrase, other)
+    for phrase, replacement in replacements.items():
+        text = text.replace(phrase, replacement)
     return text

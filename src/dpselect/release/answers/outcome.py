@@ -33,7 +33,7 @@ class DrawnItem(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """All of an answer that its plan does not fix.
+    """The part of an answer that its plan does not fix.
 
     `candidates` is the number of items that could be chosen; None where only the data tell it. The bounds are those
     that were chosen privately, and the numbers of discovered items are what a set union found before a ranking, in all
@@ -55,13 +55,13 @@ class Outcome:
     users: int | None = None
 
     @property
-    def largest(self) -> int:
-        """The number of items; in groups, of the group with most."""
+    def largest_group_size(self) -> int:
+        """Number of items; in groups, of the group with most."""
         if self.groups is None:
             return len(self.items)
-        from dpselect.release.groups import told_apart
+        from dpselect.release.groups import typed_group
 
-        return max(Counter(told_apart(item.group) for item in self.items).values(), default=0)
+        return max(Counter(typed_group(item.group) for item in self.items).values(), default=0)
 
     @classmethod
     def by_group(
@@ -93,8 +93,8 @@ class Outcome:
     @classmethod
     def from_release(cls, release: Release, scale: Scale, *, candidates: int | None) -> Self:
         """Read the outcome of a release, whose scores are steps of `scale`; what has another type was not drawn."""
-        drawn = release.privacy.parameters
-        by_group, by_length = drawn.get("discovered_by_group"), drawn.get("items_by_length")
+        parameters = release.privacy.parameters
+        by_group, by_length = parameters.get("discovered_by_group"), parameters.get("items_by_length")
         if not (isinstance(by_group, tuple) and all(isinstance(size, int) for size in by_group)):
             by_group = ()
         groups = None
@@ -118,15 +118,15 @@ class Outcome:
             ended=release.ended,
             groups=groups,
             candidates=candidates,
-            max_items_per_user=_whole(drawn.get("max_items_per_user")),
-            max_groups_per_user=_whole(drawn.get("max_groups_per_user")),
-            discovered=_whole(drawn.get("discovered")),
+            max_items_per_user=_whole_or_none(parameters.get("max_items_per_user")),
+            max_groups_per_user=_whole_or_none(parameters.get("max_groups_per_user")),
+            discovered=_whole_or_none(parameters.get("discovered")),
             discovered_by_group=by_group,
             items_by_length=by_length if isinstance(by_length, Mapping) else None,
-            is_place=drawn.get(FROM_ZERO) == 0,
-            users=_whole(release.accuracy.numbers.get("users")),
+            is_place=parameters.get(FROM_ZERO) == 0,
+            users=_whole_or_none(release.accuracy.numbers.get("users")),
         )
 
 
-def _whole(number: object) -> int | None:
+def _whole_or_none(number: object) -> int | None:
     return number if isinstance(number, int) else None

@@ -35,10 +35,10 @@ def describe_counted(per_user: str | None, *, bounded: bool) -> str:
 
 def describe_cells(rate: Fraction, *, several: bool, in_groups: bool) -> str:
     """Say how the numbers of users below and above were found: for a price of their own, with Laplace noise."""
-    which = "below, at, between and above the values" if several else "below, at and above the value"
-    price, scale = formatting.price(rate), formatting.few(float(1 / rate), 4)
+    counted_places = "below, at, between and above the values" if several else "below, at and above the value"
+    price, scale = formatting.price(rate), formatting.round_digits(float(1 / rate), 4)
     return (
-        f"Then the users {which}{' of each group' if in_groups else ''} were counted, for epsilon {price}, "
+        f"Then the users {counted_places}{' of each group' if in_groups else ''} were counted, for epsilon {price}, "
         f"each number with discrete Laplace noise of scale {scale}."
     )
 

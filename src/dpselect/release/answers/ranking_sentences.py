@@ -15,7 +15,7 @@ A_SET = "The items are a set: their order says nothing, unless noisy counts give
 
 
 class Counter(Protocol):
-    """What noise of counts tells of how near they are."""
+    """The accuracy of counts with noise, as intervals and leads."""
 
     def width(self, beta: float, times: int = 1) -> int:
         """Return the error that one count, or any of so many, exceeds with probability at most beta."""
@@ -28,18 +28,20 @@ class Counter(Protocol):
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
     """Say how noisy counts are."""
-    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
 
 
 def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: bool, by_group: bool = False) -> str:
     """Say how noisy counts are together, and of noise that they share what that means."""
-    noise = f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.about(deviation, 3)}"
+    noise = (
+        f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.format_about(deviation, 3)}"
+    )
     if not shared:
         return f"{noise}."
-    among = " of a group" if by_group else ""
+    of_group = " of a group" if by_group else ""
     return (
-        f"{noise}, of which one part is the same for all of them{among}, so that differences of {scale.scores}{among} "
-        f"are more accurate than {scale.scores}, and totals of several less."
+        f"{noise}, of which one part is the same for all of them{of_group}, so that differences of "
+        f"{scale.scores}{of_group} are more accurate than {scale.scores}, and totals of several less."
     )
 
 
@@ -61,7 +63,7 @@ def describe_limited_domain_by_group(height: float, k_bar: int, scale: Scale) ->
 def _describe_bottom(height: float, k_bar: int, scale: Scale) -> str:
     """Say how high bottom is, in a sentence without its full stop."""
     return (
-        f"An item is returned only if it exceeds a noisy threshold (bottom), {scale.about(height)} above "
+        f"An item is returned only if it exceeds a noisy threshold (bottom), {scale.format_about(height)} above "
         f"the {scale.score} at rank k_bar + 1 = {k_bar + 1:,}"
     )
 
@@ -71,7 +73,7 @@ def describe_sparse_limited_domain(height: float, k_bar: int, scale: Scale) -> l
     return [
         ANY_NUMBER,
         f"Picks are shown in their order while their {scale.score}s pass one noisy threshold, which is at most "
-        f"{scale.about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
+        f"{scale.format_about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
         "the first one below it ends the list.",
     ]
 
@@ -93,11 +95,11 @@ def describe_discovery(
         bound += ", in the same Rényi budget" if shared else ""
     ranked = f"the best {k} of them are" if discovered > k else "all of them are"
     ranked = f"of each group the best {k} are" if by_group else ranked
-    how = "the numbers of all their users"
+    ranked_by = "the numbers of all their users"
     if scale.gains:
-        how = f"what they {'lost' if scale.lost else 'gained'} of all users"
+        ranked_by = f"what they {'lost' if scale.lost else 'gained'} of all users"
     limits = "max_items_per_user limits the discovery only"
-    return [f"{bound}.", f"Items discovered: {discovered:,}; {ranked} ranked by {how}: {limits}."]
+    return [f"{bound}.", f"Items discovered: {discovered:,}; {ranked} ranked by {ranked_by}: {limits}."]
 
 
 def describe_chosen_groups(chosen: int, largest: int, share: Fraction) -> str:
@@ -119,29 +121,29 @@ def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_gro
     """
     if counter is None:
         return NOTHING
-    near = accuracy.counts_apart(counter.width(BETA), scale)
+    described = accuracy.separate_counts(counter.width(BETA), scale)
     if items < 2:
-        return near
-    within = " of any one group, chosen beforehand," if by_group else ""
-    return near + accuracy.leads(counter.lead(BETA, items), scale, within=within)
+        return described
+    of_one_group = " of any one group, chosen beforehand," if by_group else ""
+    return described + accuracy.leads(counter.lead(BETA, items), scale, within=of_one_group)
 
 
 def describe_unknown_domain(gap: int, reach: int, k_bar: int, scale: Scale) -> Accuracy:
     """Say how good a list is that may end early."""
-    return accuracy.ranking(gap, scale=scale) + accuracy.ends_early(reach, k_bar + 1, scale)
+    return accuracy.ranking(gap, scale=scale) + accuracy.early_end(reach, k_bar + 1, scale)
 
 
 def describe_ranking_by_group(
     gap: int, reach: int, k_bar: int, *, counts: Accuracy, group_width: int | None, scale: Scale
 ) -> Accuracy:
     """Say how good the list of each group is, its counts and, where asked for, its number of users."""
-    good = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + counts
-    return good if group_width is None else good + accuracy.users_of_groups(group_width, scale)
+    described = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + counts
+    return described if group_width is None else described + accuracy.users_of_groups(group_width, scale)
 
 
 def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool) -> Accuracy:
     """Say how good the ranking of discovered items is; of none or one there is nothing to say."""
     if gap is None:
         return NOTHING
-    good = accuracy.ranking(gap, what=accuracy.DISCOVERED, scale=scale)
-    return in_each_group(good) if by_group else good
+    described = accuracy.ranking(gap, noun=accuracy.DISCOVERED, scale=scale)
+    return in_each_group(described) if by_group else described

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, said_users
+from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, format_users
 from dpselect.release.release import Release
-from dpselect.release.scale import Scale, said_items
+from dpselect.release.scale import Scale, format_items
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class TargetAccuracy:
 
     @property
     def price_sentence(self) -> str:
-        """The sentence for whoever is about to pay."""
+        """Sentence for whoever is about to pay."""
         return f"{self.description} costs epsilon {formatting.price(self.epsilon)}{self.caveat}"
 
     @property
     def of_counted_users(self) -> TargetAccuracy:
-        """The same of counted users, where rows or periods decide who counts."""
+        """Target of counted users, for rows or periods that decide who counts."""
         description, caveat = (_USERS.sub(r"counted \1", text) for text in (self.description, self.caveat))
         return replace(self, description=description, caveat=caveat)
 
     @property
     def but_excluded(self) -> TargetAccuracy:
-        """The same where a list leaves items out, which may be better than the best."""
-        name = ("best", "best but for the excluded")
-        sentences = tuple(sentence.replace(*name) for sentence in self.accuracy.sentences)
-        description, caveat = self.description.replace(*name), self.caveat.replace(*name)
-        near = replace(self.accuracy, sentences=sentences)
-        return replace(self, description=description, caveat=caveat, accuracy=near)
+        """Target for a list that leaves items out, which may be better than the best."""
+        phrases = ("best", "best but for the excluded")
+        sentences = tuple(sentence.replace(*phrases) for sentence in self.accuracy.sentences)
+        description, caveat = self.description.replace(*phrases), self.caveat.replace(*phrases)
+        accuracy = replace(self.accuracy, sentences=sentences)
+        return replace(self, description=description, caveat=caveat, accuracy=accuracy)
 
     def added_to(self, release: Release) -> Release:
         """Return the release with a sentence that says what was asked for and what it cost."""
@@ -54,28 +54,28 @@ class TargetAccuracy:
 
 
 def describe_target_ranking(
-    target: int, epsilon: Fraction, *, k: int, k_bar: int | None, reach: int | None, counted: bool, scale: Scale
+    target: int, epsilon: Fraction, *, k: int, k_bar: int | None, reach: int | None, with_counts: bool, scale: Scale
 ) -> TargetAccuracy:
     """Describe a top k that is within `target` users of the k-th best; `reach` is above the item at rank k_bar + 1."""
-    users, cut = scale.said(target), bool(scale.bounds)
-    true = "those before noise" if cut else "the true ones"
+    users, is_cut = scale.format_score(target), bool(scale.bounds)
+    true_counts = "those before noise" if is_cut else "the true ones"
     description = f"within {users} of {nth_best(k)}"
     sentences = [f"No item here has over {users} fewer than {nth_best(k)}{AS_ASKED}"]
-    if counted:
-        sentences.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
+    if with_counts:
+        sentences.append(f"All counts are within {users} of {true_counts} at once{AS_ASKED}")
     caveat = ""
     if reach is not None:
-        all_of = "it comes back" if k == 1 else f"all {k:,} come back"
+        returned_items = "it comes back" if k == 1 else f"all {k:,} come back"
         caveat = (
-            f"; {all_of} {_CONFIDENT} if {nth_best(k)} has over {scale.said(reach)} more than the item at rank "
-            f"{(k_bar or 0) + 1:,}"
+            f"; {returned_items} {_CONFIDENT} if {nth_best(k)} has over {scale.format_score(reach)} more than the item "
+            f"at rank {(k_bar or 0) + 1:,}"
         )
     return TargetAccuracy(
         name="within",
         target=target,
         epsilon=epsilon,
-        description=f"{description} and of all {'counts before noise' if cut else 'true counts'}"
-        if counted
+        description=f"{description} and of all {'counts before noise' if is_cut else 'true counts'}"
+        if with_counts
         else description,
         caveat=caveat,
         accuracy=Accuracy(tuple(sentences), {"within": target}),
@@ -84,13 +84,13 @@ def describe_target_ranking(
 
 def describe_target_ranks(target: int, epsilon: Fraction, *, quantiles: int) -> TargetAccuracy:
     """Describe quantiles that are within `target` users of their ranks."""
-    description = f"within {said_users(target)} of the {'rank' if quantiles == 1 else 'ranks'}"
+    description = f"within {format_users(target)} of the {'rank' if quantiles == 1 else 'ranks'}"
     return TargetAccuracy(name="within", target=target, epsilon=epsilon, description=description)
 
 
 def describe_target_users(target: int, epsilon: Fraction) -> TargetAccuracy:
     """Describe a number of all users that is within `target` of the true one."""
-    description = f"within {said_users(target)} of the number of all"
+    description = f"within {format_users(target)} of the number of all"
     return TargetAccuracy(name="within", target=target, epsilon=epsilon, description=description)
 
 
@@ -100,8 +100,8 @@ def describe_target_threshold(
     """Describe a union that finds an item of `target` users, or of more users who have up to several items each."""
     caveat = ""
     if users_of_many is not None:
-        caveat = f"; {said_users(users_of_many)} of at most {said_items(items_of_many)} each will do too"
-    description = f"finding an item {_CONFIDENT} if {said_users(target)} have it and no other item"
+        caveat = f"; {format_users(users_of_many)} of at most {format_items(items_of_many)} each will do too"
+    description = f"finding an item {_CONFIDENT} if {format_users(target)} have it and no other item"
     return TargetAccuracy(name="threshold", target=target, epsilon=epsilon, description=description, caveat=caveat)
 
 

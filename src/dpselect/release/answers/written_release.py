@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from dpselect.release.accuracy import Accuracy, interval
+from dpselect.release.accuracy import Accuracy, score_interval
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.groups import Group, Groups, told_apart
+from dpselect.release.groups import Group, Groups, typed_group
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Ranked, Statement
@@ -40,7 +40,7 @@ def write_release(
     places = Counter[object]()
     items = []
     for drawn, rank_of in zip_longest(outcome.items, ranked):
-        group = told_apart(drawn.group)
+        group = typed_group(drawn.group)
         places[group] += 1
         rank = None if kind is Kind.SET else places[group]
         count: float | None = None
@@ -48,7 +48,7 @@ def write_release(
         high: float | None = None
         if counted and drawn.score is not None:
             count = scale.value(drawn.score)
-            low, high = width(drawn) if callable(width) else interval(drawn.score, width, scale)
+            low, high = width(drawn) if callable(width) else score_interval(drawn.score, width, scale)
         items.append(Item(drawn.label, rank, count, low, high, drawn.group, drawn.measures, rank_of))
     groups = None
     if outcome.groups is not None:
@@ -69,7 +69,7 @@ def write_release(
 def _with_interval(group: Group, width: int | None) -> Group:
     """Return the group with its number of users and their interval, or with none where none was asked for."""
     users = None if width is None else group.users
-    low, high = interval(users, width)
+    low, high = score_interval(users, width)
     assert not isinstance(low, float)
     assert not isinstance(high, float)
     return replace(group, users=users, low=low, high=high)

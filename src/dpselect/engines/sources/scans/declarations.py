@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import near
-from dpselect._ground.periods import zone_of
+from dpselect._ground.parameters import suggest
+from dpselect._ground.periods import parse_timezone
 from dpselect.errors import ParameterError, came
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
@@ -98,7 +98,7 @@ def _options(of_column: str, text: str, name: str, inside: str) -> dict[str, str
     at = 0
     while at < len(inside) and (option := _OPTION.match(inside, at)) is not None:
         if option[1] in found or option[1] not in _OPTIONS[name]:
-            hint = near(option[1], _OPTIONS[name])
+            hint = suggest(option[1], _OPTIONS[name])
             raise ParameterError("types", f"have each option once{of_column}", came(text), hint)
         found[option[1]] = option[2].replace("''", "'")
         at = option.end()
@@ -131,7 +131,7 @@ def time_type(zone: object = None, format: object = None, unit: object = None) -
         if zone is not None or format is not None:
             raise ParameterError("unit", "be given alone: such numbers count from 1970 on in UTC", came(unit))
         return DeclaredType(ZONED, unit=str(unit))
-    checked = None if zone is None else zone_of(zone)
+    checked = None if zone is None else parse_timezone(zone)
     if format is None:
         return DeclaredType(ZONED, zone=checked)
     pattern_of_format(format)
