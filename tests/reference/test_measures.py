@@ -11,7 +11,7 @@ import pytest
 import dpselect as dps
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.measures import Mean, Sum, measures_of
-from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.finding import Verdict, worst_verdict
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.testing import SeededDraws
@@ -177,7 +177,7 @@ def test_a_tampered_release_of_sums_that_share_noise_is_found(method: str) -> No
     how = {"epsilon": 2, "delta": "1e-6", "method": method, "measures": ["users", *sums]}
     release = by_names(data).top_k(3, **how)
     said = release.privacy.parameters
-    assert worst(promised(release)) is not Verdict.FAILS
+    assert worst_verdict(promised(release)) is not Verdict.FAILS
     for change in (
         {"own_variance_of_sums": said["own_variance_of_sums"] * Fraction(9, 10)},
         {"shared_variance_of_sums": said["shared_variance_of_sums"] * Fraction(1, 2)},
@@ -185,4 +185,4 @@ def test_a_tampered_release_of_sums_that_share_noise_is_found(method: str) -> No
         {"measures": ("mean(minutes, 0, 30)", "sum(stars, -5, 5)")},
     ):
         statement = replace(release.privacy, parameters={**said, **change})
-        assert worst(promised(replace(release, privacy=statement))) is Verdict.FAILS, change
+        assert worst_verdict(promised(replace(release, privacy=statement))) is Verdict.FAILS, change
