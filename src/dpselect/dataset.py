@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpselect.engines.inspection import Inspection
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
-    from dpselect.ledger.budget import Budget, Where
+    from dpselect.ledger.budget import Budget, LedgerSource
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.plan import BoundPlan, Plan
     from dpselect.questions.payment import Payment
@@ -85,7 +85,7 @@ class Dataset(Verbs):
         time: Time | None = None,
         types: Mapping[str, str | NumberText | TimeText] | None = None,
         max_items_per_user: int | None = None,
-        budget: Budget | Where | None = None,
+        budget: Budget | LedgerSource | None = None,
     ) -> None:
         self._given = source
         self._given_types, self._address = types, _place(source).with_types(_types(types))
@@ -536,7 +536,7 @@ def _is_described(source: object) -> TypeGuard[Table | CSV]:
     return isinstance(source, (Table, CSV))
 
 
-def _budget(given: Budget | Where | None) -> Budget | None:
+def _budget(given: Budget | LedgerSource | None) -> Budget | None:
     """The budget that is meant. No ledger is imported where nobody pays."""
     if given is None:
         return None

@@ -13,7 +13,7 @@ from dpselect.accounting.prices import Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS
-from dpselect.ledger.standing import Used, format_hold
+from dpselect.ledger.standing import Usage, format_hold
 from tests.ledger.amounts import ask, charge, grant, started
 
 BOB = Account("plays", "bob")
@@ -152,7 +152,11 @@ def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
     assert ledger.balance(ann).left == charge("0.25")
     after = ledger.settle(reservation, charge("0.5"), "[]")
     assert after == ledger.standing(ann)
-    assert (after.own, after.all, after.left) == (Used(charge("0.5"), ZERO), Used(charge("0.5"), ZERO), Fraction(1, 2))
+    assert (after.own, after.all, after.left) == (
+        Usage(charge("0.5"), ZERO),
+        Usage(charge("0.5"), ZERO),
+        Fraction(1, 2),
+    )
     balance = ledger.balance(ann)
     assert (balance.spent, balance.reserved, balance.left) == (charge("0.5"), ZERO, charge("0.5", "1e-6"))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
 from dpselect.ledger import ZERO, Account, Balance, Charge, Ledger, Reservation
-from dpselect.ledger.standing import Used
+from dpselect.ledger.standing import Usage
 from tests.ledger.amounts import started
 
 LOSS = st.fractions(min_value=0, max_value=2, max_denominator=10**4)
@@ -71,7 +71,7 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
         assert ledger.balances() == [Balance(account, *model[account]) for account in accounts]
         ((_, used),) = ledger.data_accounts()
         spent, reserved = (sum((parts[i] for parts in model.values()), start=ZERO) for i in (1, 2))
-        assert used.get("", Used()) == Used(spent, reserved)
+        assert used.get("", Usage()) == Usage(spent, reserved)
         assert ledger.verify(ledger.head) == []
         with Ledger.upgrade(Path(folder) / "x", Path(folder) / "y") as after:
             assert (after.balances(), after.data_accounts()) == (ledger.balances(), ledger.data_accounts())

@@ -14,7 +14,7 @@ ANN = Account("plays", "ann")
 
 def old_left(standing):
     """The twin: the least of a part of the quota and a part of the promise, which are parts of different things."""
-    return 1 - max(limits.part(used.total.sums) for limits, used in standing.limits)
+    return 1 - max(limits.part(used.total.as_spent) for limits, used in standing.limits)
 
 
 @pytest.mark.parametrize("apart", [charge("0.9"), charge("0.9", "1e-7")])

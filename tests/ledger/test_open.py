@@ -178,7 +178,8 @@ def test_a_ledger_of_another_form_is_refused(where: str, form: int, monkeypatch:
         other.setattr(sql, "FORMAT", form)
         Ledger.create(where).close()
         Ledger(where).close()
-    told = f"has format {form}, but this dpselect reads format {sql.FORMAT}\nhint: use the version of dpselect that made it"
+    told = f"has format {form}, but this dpselect reads format {sql.FORMAT}\n"
+    told += "hint: use the version of dpselect that made it"
     with pytest.raises(LedgerError, match=told):
         Ledger(where)
 

@@ -23,7 +23,7 @@ from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chain_entry, format_parts
-from dpselect.ledger.standing import Standing, Used, format_data_terms, parse_data_terms
+from dpselect.ledger.standing import Standing, Usage, format_data_terms, parse_data_terms
 from tests.by_names import plan_of
 from tests.ledger.amounts import charge, started
 
@@ -449,7 +449,7 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
                 cost = promise.settle(held, Ceiling.from_price(less).price)
                 pending, settled, own[whose] = pending - held, settled + cost, own[whose] - held + cost
         ((_, used),) = ledger.data_accounts()
-        all_used = used.get("", Used())
+        all_used = used.get("", Usage())
         assert (all_used.spent.as_spent, all_used.reserved.as_spent) == (settled, pending)
         assert ledger.verify(ledger.head) == []
 

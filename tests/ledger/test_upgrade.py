@@ -147,7 +147,7 @@ def test_all_of_it_is_there_exactly(places: tuple[str, str]) -> None:
         kept = old.continued_in
         assert kept is not None
         assert (kept.ledger, kept.entries, kept.head) == (
-            Journal(new._opened()).meta().ledger,
+            Journal(new._usable_store()).meta().ledger,
             new.count - 1,
             opened.previous,
         )
@@ -405,9 +405,9 @@ def forged(source: Ledger, where: Path, change: Callable[[list[Entry]], list[Ent
     """What is said of a ledger with other entries whose own digests and sums are sound."""
     store = create_store(where)
     sql.build_tables(store)
-    meta = Journal(source._opened()).meta()
+    meta = Journal(source._usable_store()).meta()
     store.run("BEGIN")
-    previous = sql.first_digest(meta.ledger, meta.version)
+    previous = sql.genesis_digest(meta.ledger, meta.version)
     store.run("UPDATE meta SET ledger = ? WHERE id = 1", (meta.ledger,))
     for number, entry in enumerate(change(list(source.entries())), 1):
         made = chain_entry(entry, number, previous, entry.at)

@@ -390,7 +390,7 @@ class AfterAnOutcome(Budget):
     """Settles what is set apart with its last question."""
 
     def _promise_for(self, asked):
-        self._settled = self._taken.settled == Taken().settled != self._taken.pending
+        self._is_promise_settled = self._taken.settled == Taken().settled != self._taken.pending
         return super()._promise_for(asked)
 
 
@@ -398,7 +398,7 @@ class PendingIgnored(Budget):
     """Settles what is set apart when a first answer is there: questions still open do not count."""
 
     def _promise_for(self, asked):
-        self._settled = self._taken.settled != Taken().settled
+        self._is_promise_settled = self._taken.settled != Taken().settled
         return super()._promise_for(asked)
 
 

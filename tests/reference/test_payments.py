@@ -11,7 +11,7 @@ import dpselect as dps
 from dpselect._ground.budget_parts import percent, rounded_part
 from dpselect.ledger import Charge
 from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.standing import Used
+from dpselect.ledger.standing import Usage
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.engines.opened import DuckDBEngine
@@ -41,7 +41,7 @@ def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     order = ledger.data_account("default").promise.order
     query = plan_of("top_k", k=2, epsilon=4, delta="1e-6")
     standing, charged = ledger.standing(ANN), release.charged.numbers
-    assert standing.own == standing.all == Used(Charge.from_spent(query.price_at(order).whole))
+    assert standing.own == standing.all == Usage(Charge.from_spent(query.price_at(order).whole))
     assert (charged["epsilon"], charged["renyi"], charged["delta"]) == (4, standing.own.spent.renyi, Fraction(1, 10**6))
     assert charged["share"] == round(1 - rounded_part(standing.left), 6) < 0.4  # less than by adding
     assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1

@@ -259,7 +259,7 @@ EASY = [10_000 * i for i in range(9, 0, -1)]
 @pytest.mark.parametrize("known", [True, False])
 def test_where_gaps_are_huge_nothing_is_lost(known):
     found = plan(dps.TopK(3, domain=len(EASY) if known else None), EASY, max_items_per_user=2, epsilon=5)
-    assert {row.method for row in found} == set(top.applicable_methods(known=known))
+    assert {row.method for row in found} == set(top.applicable_methods(has_domain=known))
     for row in found:
         assert (row.items, row.items_spread, row.error, row.error_spread) == (3, 0, 0, 0), row.method
         assert row.smallest_count == 70_000, row.method

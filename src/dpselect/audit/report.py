@@ -18,7 +18,7 @@ from dpselect.ledger.entry import LEDGER_KINDS, Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import summarize
 from dpselect.ledger.rows import promised_account
-from dpselect.ledger.standing import DataAccount, Used
+from dpselect.ledger.standing import DataAccount, Usage
 from dpselect.release.formatting import Json
 
 STATE_SENTENCES = {
@@ -102,9 +102,9 @@ class _Record:
             limits.part(totals[period]) - limits.part(totals[period] - charges[period]) for period in entry.parts
         )
 
-    def _used_by_all(self, period: str) -> Used:
+    def _used_by_all(self, period: str) -> Usage:
         """Return what all analysts used in a period."""
-        return self.sums.used.get((Account.from_stored(self.dataset, EVERYBODY), period), Used())
+        return self.sums.used.get((Account.from_stored(self.dataset, EVERYBODY), period), Usage())
 
     def _add_usage(self, entry: Entry, question: Entry) -> None:
         """Record how much is used after the entry, in each period that it changed."""
@@ -115,7 +115,7 @@ class _Record:
             share = data.promise.limits.part(self._used_by_all(period).total.as_spent)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(share)})
 
-    def periods(self) -> dict[str, Used]:
+    def periods(self) -> dict[str, Usage]:
         """Return what all analysts used, in each period with questions; for data without periods, in total."""
         data, everybody = self.sums.data[self.dataset], Account.from_stored(self.dataset, EVERYBODY)
         usages = sorted(

@@ -27,13 +27,13 @@ from dpselect.ledger.rows import (
     parse_used,
     promised_account,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used, format_data_terms, total_charge
+from dpselect.ledger.standing import DataAccount, Standing, Usage, format_data_terms, total_charge
 
 if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
 
-NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
-MAX_LISTED_PROBLEMS = 100  # the others are only counted
+_NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
+_MAX_LISTED_PROBLEMS = 100  # the others are only counted
 
 
 def verify(ledger: Ledger, head: str | None) -> list[str]:
@@ -46,8 +46,8 @@ def verify(ledger: Ledger, head: str | None) -> list[str]:
                     problems.append(problem)
             except LedgerError as error:
                 problems.append(str(error).partition("\n")[0])
-    unlisted = len(problems) - MAX_LISTED_PROBLEMS
-    return problems if unlisted <= 0 else [*problems[:MAX_LISTED_PROBLEMS], f"and {unlisted} more problems"]
+    unlisted = len(problems) - _MAX_LISTED_PROBLEMS
+    return problems if unlisted <= 0 else [*problems[:_MAX_LISTED_PROBLEMS], f"and {unlisted} more problems"]
 
 
 def _store_problems(store: Store) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _format_key(key: object) -> str:
 
 def _format_value(value: object) -> str:
     match value:
-        case Used():
+        case Usage():
             return f"{value.spent} spent and {value.reserved} reserved"
         case DataAccount():
             return f"{total_charge(value)}, {format_data_terms(value)}"
@@ -200,7 +200,7 @@ class Sums:
     def __init__(self) -> None:
         self.data: dict[str, DataAccount] = {}
         self.granted: dict[Account, Charge] = {}
-        self.used: defaultdict[tuple[Account, str], Used] = defaultdict(Used)
+        self.used: defaultdict[tuple[Account, str], Usage] = defaultdict(Usage)
         self._open_holds: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
         self._unread_holds: set[int] = set()
         self._settlements: dict[int, str] = {}
@@ -208,7 +208,7 @@ class Sums:
 
     def balance(self, account: Account, period: str = ALWAYS) -> Balance:
         """Return what the analyst was granted and used by the entries so far."""
-        usage = self.used.get((account, period), Used())
+        usage = self.used.get((account, period), Usage())
         return Balance(account, self.granted.get(account, ZERO), usage.spent, usage.reserved, period)
 
     def standing(self, account: Account, period: str) -> Standing | None:
@@ -217,7 +217,7 @@ class Sums:
         if data is None or granted is None:
             return None
         everybody = Account.from_stored(account.dataset, EVERYBODY)
-        own_usage, all_usage = (self.used.get((owner, period), Used()) for owner in (account, everybody))
+        own_usage, all_usage = (self.used.get((owner, period), Usage()) for owner in (account, everybody))
         return Standing(account, data, granted, own_usage, all_usage)
 
     def problems(self, entry: Entry) -> Iterator[str]:
@@ -260,7 +260,7 @@ class Sums:
                 yield "changes the unit, user, period, time or timezone of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
-            (entry.account, ALWAYS), Used()
+            (entry.account, ALWAYS), Usage()
         )  # written from the beginning, so that a missing row is damage
         for (account, _), usage in self.used.items():
             if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(usage.total.as_spent):
@@ -268,11 +268,11 @@ class Sums:
 
     def _grant(self, entry: Entry) -> Iterator[str]:
         self.granted[entry.account] = entry.charge
-        self.used.setdefault((entry.account, ALWAYS), Used())
+        self.used.setdefault((entry.account, ALWAYS), Usage())
         if entry.account.dataset not in self.data:
             yield "grants a quota in an account that does not exist"
 
-    def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
+    def _change(self, account: Account, period: str, change: Callable[[Usage], Usage]) -> None:
         for owner in (account, Account.from_stored(account.dataset, EVERYBODY)):
             self.used[owner, period] = change(self.used[owner, period])
 
@@ -305,18 +305,18 @@ class Sums:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back something other than an open reservation of this account that read no row"
-        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
+        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
                 self._change(entry.account, period, lambda usage, ceiling=ceiling: usage.without_hold(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread_holds and self._open_holds.get(number, NOTHING_OPEN)[0] == entry.account
+        return number in self._unread_holds and self._open_holds.get(number, _NOTHING_OPEN)[0] == entry.account
 
     def _settle(self, entry: Entry) -> Iterator[str]:
         self._settlements[entry.number] = entry.account.dataset
-        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
+        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
         costs = entry.parts
         if account is None:
             yield "settles no open reservation"

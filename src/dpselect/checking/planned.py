@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpselect.release.rows import OfRows
 
 _MAX_LISTED_DIFFERENCES = 5  # the others are only counted
-_LARGEST_NUMBER = 10**300  # of a count or a sum; a float may hold it, where the unit of a sum is not whole
+_LARGEST_NUMBER = 10**300  # of a count or a sum, which is a float if its unit is not whole
 _UNKNOWN_DOMAIN_SIZE = "its accuracy depends on a number of candidates that it does not contain"
 _HasInterval = Any  # an Item, a Measurement or a Group: each has `low` and `high`
 HOSTILE_VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -51,7 +51,7 @@ def check_promise(release: Release, document: dict[str, Json]) -> tuple[Finding,
             # the accuracy depends on the number of candidates, which the release does not contain
             expected = replace(expected, accuracy=release.accuracy)
         findings += _check_items(release, plan, has_inexact_size=has_inexact_size)
-        differing = list(differences(document, expected.to_dict()))
+        differing = list(_differences(document, expected.to_dict()))
         findings += [
             fails(
                 f"{formatting.brief(path)} is {formatting.brief(actual)}, and the plan has {formatting.brief(planned)}"
@@ -94,17 +94,17 @@ def _expected_release(release: Release, outcome: Outcome, plan: Plan, rows: OfRo
     return replace(expected, privacy=replace(statement, sentences=(*statement.sentences, *last_sentence)))
 
 
-def differences(actual: Json, expected: Json, path: str = "") -> Iterator[tuple[str, Json, Json]]:
+def _differences(actual: Json, expected: Json, path: str = "") -> Iterator[tuple[str, Json, Json]]:
     """Yield the path and both values of each difference between two JSON documents.
 
     A bool differs from the number that equals it.
     """
     if isinstance(actual, dict) and isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            yield from differences(actual.get(key), expected.get(key), f"{path}.{key}" if path else key)
+            yield from _differences(actual.get(key), expected.get(key), f"{path}.{key}" if path else key)
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, (actual_element, expected_element) in enumerate(zip(actual, expected, strict=True)):
-            yield from differences(actual_element, expected_element, f"{path}[{index}]")
+            yield from _differences(actual_element, expected_element, f"{path}[{index}]")
     elif actual != expected or isinstance(actual, bool) is not isinstance(expected, bool):
         yield path, actual, expected
 

@@ -1,1 +1,1 @@
-"""The command `dpselect`: one file a subcommand, with its options and its action. Nothing imports from here."""
+"""The command `dpselect`: one module per subcommand, with its options and its action. Nothing imports from here."""

@@ -1,4 +1,4 @@
-"""Asking: from a command's words to data, and from a question to where its answer goes."""
+"""From a command's arguments to the data and the question, and from the answer to its destination."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ROW_OPTIONS = (
     "during",
 )  # by flat names
 
-STANDARD_INPUT = re.compile(r"(?:[\w.]+:)?-")  # standard input, and what it is; a file of that name is ./-
-NO_COLUMN = "\uffff"  # a name that no column has
+_STANDARD_INPUT = re.compile(r"(?:[\w.]+:)?-")  # standard input, and what it is; a file of that name is ./-
+_NO_COLUMN = "\uffff"  # a name that no column has
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
@@ -53,7 +53,7 @@ def open_local_dataset(args: argparse.Namespace, **budget: Any) -> Dataset:
         name: getattr(args, name) for name in options.explicit_options(args, (*ROW_OPTIONS, "max_items_per_user"))
     }
     arguments |= shared.parse_types(args)
-    text = parse_text(args)
+    text = _parse_text(args)
     if text is not None:
         if args.item is not None:
             raise ParameterError("--text", "be left out if --item is given", args.text)
@@ -77,7 +77,7 @@ def _list_columns(args: argparse.Namespace) -> str | None:
 
     address = Address.parse(find_source(args), args.table, csv=CsvForm(newlines_in_values=args.newlines_in_values))
     try:
-        open_engine(address, user=NO_COLUMN, item=NO_COLUMN, key=b"").close()
+        open_engine(address, user=_NO_COLUMN, item=_NO_COLUMN, key=b"").close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source
@@ -85,7 +85,7 @@ def _list_columns(args: argparse.Namespace) -> str | None:
     return None
 
 
-def parse_text(args: argparse.Namespace) -> Text | None:
+def _parse_text(args: argparse.Namespace) -> Text | None:
     """Return the column of text whose tokens are the items, or None if the items are a column of their own."""
     column, names = (
         getattr(args, "text", None),
@@ -245,4 +245,4 @@ def _input_paths(files: list[str]) -> tuple[str, ...]:
 
 
 def _is_standard_input(files: list[str]) -> bool:
-    return len(files) == 1 and STANDARD_INPUT.fullmatch(files[0]) is not None
+    return len(files) == 1 and _STANDARD_INPUT.fullmatch(files[0]) is not None

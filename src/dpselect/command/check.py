@@ -1,4 +1,4 @@
-"""`dpselect check`: a release that somebody else made, verified without its data."""
+"""`dpselect check`: verify a release of somebody else without its data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ release, 7 the promise does not follow, 8 it is stated and the release does not 
 anything else.
 """
 
-NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
+_NOT_PAID, _DOES_NOT_FOLLOW, _NOT_PLANNED = 6, 7, 8
 
 
 def options(command: argparse.ArgumentParser) -> None:
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> None:
     text = json.dumps(check_result.to_dict(), indent=2) if args.format == "json" else str(check_result)
     sys.stdout.write(text + "\n")
     verdicts = check_result.verdict, check_result.paid
-    for verdict, status in ((check_result.verdict, DOES_NOT_FOLLOW), (check_result.paid, NOT_PAID)):
+    for verdict, status in ((check_result.verdict, _DOES_NOT_FOLLOW), (check_result.paid, _NOT_PAID)):
         if verdict is Verdict.FAILS:
             raise SystemExit(status)
     if Verdict.STATED in verdicts:
-        raise SystemExit(NOT_PLANNED)
+        raise SystemExit(_NOT_PLANNED)
     if args.registry:
         from dpselect.release import files
         from dpselect.release.release import Release

@@ -1,6 +1,6 @@
-"""`dpselect completion`: a script with which a shell completes commands, options, their values and file names.
+"""`dpselect completion`: print a script by which a shell completes commands, options, values and file names.
 
-shtab writes it from the parser, so that a new option is in it.
+shtab generates it from the parser, so it includes every new option.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Completion starts no Python and reads no data. Create the script again after an 
 shtab writes it: `pip install shtab`.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
-SHELLS = ("bash", "zsh", "fish")
-FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
-FOLDERS = ("DIR",)
+_SHELLS = ("bash", "zsh", "fish")
+_FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
+_FOLDERS = ("DIR",)
 
 
 def options(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    command.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
     root = build_parser()
     for action in _iter_actions(root):
-        action.choices = getattr(action, "words", ()) or action.choices  # which the question checks, and no parser
-        if action.metavar in FILES + FOLDERS:
-            action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
-            action.metavar = action.metavar.replace(":", " ")  # which would end a word of zsh's specification
+        action.choices = getattr(action, "words", ()) or action.choices  # the question checks these, not the parser
+        if action.metavar in _FILES + _FOLDERS:
+            action.complete = shtab.FILE if action.metavar in _FILES else shtab.DIRECTORY
+            action.metavar = action.metavar.replace(":", " ")  # a colon would end a word of zsh's specification
     script = shtab.complete(root, args.shell)
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 

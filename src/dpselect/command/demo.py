@@ -1,4 +1,4 @@
-"""`dpselect demo`: invented data, and a private top ten of it."""
+"""`dpselect demo`: make invented data, and ask for a private top ten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of the commands that ask, in the order of what most people need first."""
+"""Examples of the commands that ask, the most common uses first."""
 
 from __future__ import annotations
 

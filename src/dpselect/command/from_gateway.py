@@ -1,4 +1,4 @@
-"""Asking a gateway: the words of a command that it has a use for, and a refusal of the others by name."""
+"""Questions to a gateway: connect, and refuse options that a gateway does not take."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote
 
-MAX_TOKEN_BYTES = 4096  # bytes of a file with a token
-SET_BY_OWNER = "the owner of the gateway says so"
-NO_LOCAL_FILES = "a gateway reads no file of yours: list the items"
-NO_TEXT = "a gateway counts items, not the words of a text"
+_MAX_TOKEN_BYTES = 4096  # bytes of a file with a token
+_SET_BY_OWNER = "the owner of the gateway says so"
+_NO_LOCAL_FILES = "a gateway reads no file of yours: list the items"
+_NO_TEXT = "a gateway counts items, not the words of a text"
 # What the gateway has no use for, and why.
 REFUSED = {
     **dict.fromkeys(
-        ("user", *shared.SPLIT_FIELDS, *shared.SOURCE_FIELDS, *shared.TIME_FIELDS, "type", "snapshot"), SET_BY_OWNER
+        ("user", *shared.SPLIT_FIELDS, *shared.SOURCE_FIELDS, *shared.TIME_FIELDS, "type", "snapshot"), _SET_BY_OWNER
     ),
     "budget": "the gateway manages the budget",
     "analyst": "the token identifies the analyst",
     "data": "the name of the data takes the place of FILE",
-    **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), NO_LOCAL_FILES),
-    **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), NO_TEXT),
+    **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), _NO_LOCAL_FILES),
+    **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), _NO_TEXT),
 }
 
 
@@ -77,7 +77,7 @@ def _read_token(path: str) -> str:
     """Return the token that a file holds; messages never repeat it."""
     try:
         with open(path, "rb") as file:
-            return file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
+            return file.read(_MAX_TOKEN_BYTES).decode("ascii").strip()
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         problem = f"{os.path.basename(path)}: {reason}"

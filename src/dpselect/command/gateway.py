@@ -1,4 +1,4 @@
-"""`dpselect gateway`: what an owner needs before a gateway starts. Nothing here listens to the network."""
+"""`dpselect gateway`: check settings, apply them, and make tokens. Nothing here listens to the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dpselect inspect`: a look at a source by its owner, who may see everything in it."""
+"""`dpselect inspect`: show an owner the problems of a source. The output is not private."""
 
 from __future__ import annotations
 

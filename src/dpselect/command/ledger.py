@@ -1,4 +1,4 @@
-"""`dpselect ledger`: budgets granted, shown, checked and exported. Heavy imports wait until they are needed."""
+"""`dpselect ledger`: grant, show, check and export budgets. Heavy modules are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ clean.
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 
-NOT_RUN = 126  # the exit status of shells for a command that cannot be run
-STATED_OPTIONS = {
+_NOT_RUN = 126  # the exit status of shells for a command that cannot be run
+_STATED_OPTIONS = {
     "epsilon": "the epsilon of everything that is released",
     "delta": "the delta of everything that is released; all of it counts as failure",
     "unit": "the unit that the price protects, as in the account, such as 'one user'",
@@ -108,7 +108,7 @@ def options(command: argparse.ArgumentParser) -> None:
     pay.add_argument(
         "--analyst", metavar="NAME", help="the analyst whose budget is charged (default: this computer's user)"
     )
-    for name, help_text in STATED_OPTIONS.items():
+    for name, help_text in _STATED_OPTIONS.items():
         pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=help_text)
     pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, if the account has periods")
     pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
@@ -229,11 +229,11 @@ def pay(args: argparse.Namespace) -> None:
     if args.program is not None and shutil.which("".join(args.program[:1])) is None:
         raise ParameterError("--run", "start with a program that can be run", "".join(args.program[:1]) or "nothing")
     budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
-    with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED_OPTIONS}):
+    with budget.spend(during=args.during, **{name: getattr(args, name) for name in _STATED_OPTIONS}):
         try:
             status = subprocess.run(args.program, check=False).returncode if args.program else 0
         except OSError as error:
-            problem, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
+            problem, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", _NOT_RUN
             print(f"dpselect: {problem}", file=sys.stderr)
     print(
         f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr

@@ -1,4 +1,4 @@
-"""What `dpselect ledger` shows of a ledger: balances, entries and reservations as rows, and rows as a table."""
+"""Rows of `dpselect ledger`: balances, entries and reservations, and their tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Balance, Charge, DataAccount, Entry, Ledger, Pending, Standing
-    from dpselect.ledger.standing import Used
+    from dpselect.ledger.standing import Usage
     from dpselect.release.formatting import Json
 
 
@@ -41,9 +41,9 @@ def describe_grant(balance: Balance, data: DataAccount) -> str:
     return f"{sentence}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
 
 
-def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dict[str, Json]]:
+def data_rows(data: DataAccount, used_by_period: Mapping[str, Usage]) -> list[dict[str, Json]]:
     """Return a row for each period of an account in which something was asked."""
-    from dpselect.ledger.standing import Used
+    from dpselect.ledger.standing import Usage
 
     promise, limits = data.promise, data.promise.limits
     return [
@@ -58,7 +58,7 @@ def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dic
             "reserved": float(limits.part(period_used.total.as_spent) - limits.part(period_used.spent.as_spent)),
             "kept": float(data.keep),
         }
-        for period, period_used in (used_by_period or {"": Used()}).items()
+        for period, period_used in (used_by_period or {"": Usage()}).items()
     ]
 
 
@@ -69,12 +69,12 @@ def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
         charge: Charge = getattr(balance, part)
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
-    row |= dict(zip(PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
+    row |= dict(zip(_PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
     return {**row, "left_delta": float(standing.delta_left)}
 
 
-PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
-SHARES = ("reserved", "kept", "left", *PROMISE_SHARES)
+_PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
+_SHARES = ("reserved", "kept", "left", *_PROMISE_SHARES)
 ONE_UNIT = """
 quota, used, own left and common left are parts of what is promised: own left is what the quota has left, common left
 what all analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of
@@ -98,7 +98,7 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
         stem = name.removesuffix("_epsilon")
         if name.endswith("delta") or (name == "period" and value is None):
             continue
-        if name in SHARES and isinstance(value, float):
+        if name in _SHARES and isinstance(value, float):
             cells[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]

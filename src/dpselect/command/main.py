@@ -1,4 +1,4 @@
-"""The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
+"""The command `dpselect`: the result on standard output, everything else on standard error, and an exit status.
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
 written, 5 the budget is too small, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
@@ -31,16 +31,16 @@ from dpselect.errors import (
     WeakPromiseWarning,
 )
 
-STATUS: dict[type[DpselectError], int] = {
+_STATUS: dict[type[DpselectError], int] = {
     ParameterError: 2,
     DataError: 3,
     OutputError: 4,
     BudgetError: 5,
     LedgerError: 6,
     GatewayError: 9,
-    DpselectError: 2,  # of settings, whose room is imported only where they are read
+    DpselectError: 2,  # SettingsError, which is imported only where settings are read
 }
-GC_THRESHOLD = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
+_GC_THRESHOLD = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
 
 
 def process() -> NoReturn:
@@ -49,7 +49,7 @@ def process() -> NoReturn:
     Imported modules live until then: looking for garbage among them, and freeing them one by one, takes a sixth of the
     time of a small question. Exit handlers run, and all output is flushed.
     """
-    gc.set_threshold(GC_THRESHOLD)
+    gc.set_threshold(_GC_THRESHOLD)
     status = main()
     atexit._run_exitfuncs()
     try:
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else 0
     except BrokenPipeError:
         _drop_standard_output()
-        return STATUS[OutputError]  # the reader has gone, so nobody needs a message
+        return _STATUS[OutputError]  # the reader has gone, so nobody needs a message
     except KeyboardInterrupt as interruption:
         outcome = f": {interruption}" if str(interruption) else ""  # the state of a question that a gateway works on
         return _fail(130, f"interrupted{outcome}")
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def status_of(kind: type[DpselectError]) -> int:
     """Return the exit status for a class of errors."""
-    return next(status for handled, status in STATUS.items() if issubclass(kind, handled))
+    return next(status for handled, status in _STATUS.items() if issubclass(kind, handled))
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ def _fail(status: int, message: str) -> int:
 def _unexpected(error: Exception) -> int:
     """Report an unexpected error by its class only, since its text may hold data."""
     if os.environ.get("DPSELECT_TRACEBACK") == "1":
-        import traceback  # which takes longer to import than the rest of this file
+        import traceback  # slower to import than the rest of this module
 
         traceback.print_exc()
     name = type(error).__name__

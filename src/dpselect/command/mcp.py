@@ -1,4 +1,4 @@
-"""`dpselect mcp`: questions as tools of an agent, on standard input and output."""
+"""`dpselect mcp`: offer questions as tools of an agent, on standard input and output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
     from dpselect.mcp.desk import Desk
 
-DEFAULT_ROWS = 10**6
+_DEFAULT_ROWS = 10**6
 EXAMPLES = """
 examples:
   dpselect mcp plays.parquet --user user --item artist --budget budget.sqlite --data plays --analyst agent
@@ -49,7 +49,7 @@ def options(command: argparse.ArgumentParser) -> None:
     shared.add_users_and_items(group)
     add_list_option(group, "--by", placeholder="COLUMN,...", help="columns by which an agent may ask in groups")
     add_list_option(group, "--filter", placeholder="COLUMN,...", help="columns that an agent may filter by")
-    rows_help = f"the declared maximum number of rows, which decides when answers are sent (default {DEFAULT_ROWS:,})"
+    rows_help = f"the declared maximum number of rows, which decides when answers are sent (default {_DEFAULT_ROWS:,})"
     for name, placeholder, help_text in (
         ("--table", "NAME", "the table, of a database"),
         ("--budget", "FILE", "the ledger that pays (dpselect ledger --help)"),
@@ -58,7 +58,7 @@ def options(command: argparse.ArgumentParser) -> None:
     ):
         add_option(group, name, metavar=placeholder, help=help_text, default="default" if name == "--data" else None)
     add_option(group, "--max-a-day", type=int, metavar="N", help="the most new questions in 24 hours")
-    add_option(group, "--rows", type=int, default=DEFAULT_ROWS, metavar="N", help=rows_help)
+    add_option(group, "--rows", type=int, default=_DEFAULT_ROWS, metavar="N", help=rows_help)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
-"""Options from parameters: how a parameter of each kind is written on a command line, and read from it.
+"""Options from parameters: add an option for a parameter of each kind, and parse its value.
 
 An option has the flat name of its parameter, with dashes: `--k-bar` is `k_bar`. Its help and its default are those of
-the field that declares it. Several values stand between commas, or one after the other. Imports nothing heavy.
+the field that declares it. Several values are separated by commas, or given one after the other. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Group = argparse._ActionsContainer
 Fields = Mapping[str, Field[Any]]
 
-SHORT_FLAGS = {"k": "-k", "output": "-o"}
+_SHORT_FLAGS = {"k": "-k", "output": "-o"}
 # Placeholders of values in the help, by shape: of one value, and of several.
-METAVARS = {
+_METAVARS = {
     "WHOLE": "N",
     "NUMBER": "X",
     "EPSILON": "E",
@@ -38,7 +38,7 @@ METAVARS = {
     "LEVELS": "N|M-N",
     "POPULAR": "FILE",
 }
-LIST_METAVARS = {
+_LIST_METAVARS = {
     "COLUMNS": "COLUMN,...",
     "PERIODS": "PERIOD,...",
     "NUMBERS": "X,...",
@@ -47,8 +47,8 @@ LIST_METAVARS = {
     "ITEMS": "A,B,...",
     "DOMAIN": "A,B,...",
 }
-CSV_LINE = "be values between commas, as one line of CSV has them"  # what an option of several values must be
-DOMAIN_METAVARS = {"from": "FILE:COLUMN", "range": "START..STOP", "size": "N"}  # other ways to name a domain
+_CSV_LINE = "be values between commas, as one line of CSV has them"  # what an option of several values must be
+_DOMAIN_METAVARS = {"from": "FILE:COLUMN", "range": "START..STOP", "size": "N"}  # other ways to name a domain
 
 
 # ---- options to add ----------------------------------------------------------------------------------------
@@ -74,13 +74,13 @@ def add_option(group: Group, *names: str, help: str, rare: bool = False, **setti
 
 def add_list_option(group: Group, *names: str, placeholder: str, help: str, **settings: Any) -> Any:
     """Add an option that takes several values."""
-    return add_option(group, *names, help=help, action="extend", type=split_names, metavar=placeholder, **settings)
+    return add_option(group, *names, help=help, action="extend", type=_split_names, metavar=placeholder, **settings)
 
 
 def _add_field(group: Group, name: str, field: Field[Any]) -> None:
     kind, shape, rare = field.metadata["kind"], field.metadata["kind"].shape, field.metadata["rare"]
     flag = f"--{name.replace('_', '-')}"
-    names = [*([SHORT_FLAGS[name]] if name in SHORT_FLAGS else []), flag]
+    names = [*([_SHORT_FLAGS[name]] if name in _SHORT_FLAGS else []), flag]
     help_text = _format_help(field)
     if shape == "FLAG":
         switch = {True: (f"--no-{flag[2:]}", "store_false"), False: (flag, "store_true")}[field.default is True]
@@ -95,7 +95,7 @@ def _add_field(group: Group, name: str, field: Field[Any]) -> None:
             flag,
             dest=name,
             action="append",
-            metavar=LIST_METAVARS[shape],
+            metavar=_LIST_METAVARS[shape],
             help=f"{help_text}; or {_format_flags(flag, sources)}",
             rare=rare,
         )
@@ -104,21 +104,21 @@ def _add_field(group: Group, name: str, field: Field[Any]) -> None:
             add_option(
                 exclusive_group,
                 f"{flag}-{source}",
-                metavar=DOMAIN_METAVARS[source],
-                help=DOMAIN_HELP[source],
+                metavar=_DOMAIN_METAVARS[source],
+                help=_DOMAIN_HELP[source],
                 rare=True,
                 **type_argument,
             )
-    elif shape in LIST_METAVARS:
-        add_list_option(group, *names, dest=name, placeholder=LIST_METAVARS[shape], help=help_text, rare=rare)
+    elif shape in _LIST_METAVARS:
+        add_list_option(group, *names, dest=name, placeholder=_LIST_METAVARS[shape], help=help_text, rare=rare)
     else:
         action = add_option(
-            group, *names, dest=name, metavar=METAVARS[shape], help=help_text, rare=rare, type=_parser_of(shape)
+            group, *names, dest=name, metavar=_METAVARS[shape], help=help_text, rare=rare, type=_parser_of(shape)
         )
         action.words = kind.words if isinstance(kind, OneOf) else ()
 
 
-DOMAIN_HELP = {
+_DOMAIN_HELP = {
     "from": "or the items of a column of a public file",
     "range": "or whole numbers, both ends included",
     "size": "or only how many there are",
@@ -152,7 +152,7 @@ def read_values(
         if shape in ("DOMAIN", "ITEMS"):
             value = read_domain(args, name, has_tuples=len(columns.get(name) or ()) > 1)
         elif shape == "POPULAR" and value is not None:
-            value = read_lines(value, has_tuples=len(columns.get(name) or ()) > 1)
+            value = _read_lines(value, has_tuples=len(columns.get(name) or ()) > 1)
         elif shape == "LEVELS" and value is not None:
             value = parse_levels(name, value)
         values[name] = value
@@ -168,7 +168,7 @@ def read_domain(args: argparse.Namespace, name: str, *, has_tuples: bool) -> Dom
         getattr(args, f"{name}{suffix}", None) for suffix in ("", "_from", "_range", "_size")
     )
     if item_texts is not None:
-        parts = [parse_tuples(flag, text) if has_tuples else parse_texts(flag, text) for text in item_texts]
+        parts = [_parse_tuples(flag, text) if has_tuples else parse_texts(flag, text) for text in item_texts]
         return domain.Listed(tuple(item for part in parts for item in part))
     if column_text is not None:
         source, colon, column = column_text.rpartition(":")
@@ -180,11 +180,11 @@ def read_domain(args: argparse.Namespace, name: str, *, has_tuples: bool) -> Dom
     return None if size is None else domain.Size(size)
 
 
-def split_names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     """Split values between commas as a line of CSV, for argparse."""
     values = _split_line(text)
     if not values:
-        raise argparse.ArgumentTypeError(f"must {CSV_LINE}, got {came(text)}")
+        raise argparse.ArgumentTypeError(f"must {_CSV_LINE}, got {came(text)}")
     return values
 
 
@@ -193,7 +193,7 @@ def parse_texts(flag: str, text: str) -> list[str]:
     values = _split_line(text)
     if not values:
         hint = f"{flag}-from FILE:COLUMN reads the items of a public file"
-        raise ParameterError(flag, CSV_LINE, came(text), hint)
+        raise ParameterError(flag, _CSV_LINE, came(text), hint)
     return values
 
 
@@ -205,7 +205,7 @@ def _split_line(text: str) -> list[str]:
         return []
 
 
-def parse_tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
+def _parse_tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
     """Parse items of several columns, a list of lists in JSON."""
     parsed = _parse_json_list(text)
     if not parsed or not all(isinstance(item, list) for item in parsed):
@@ -214,7 +214,7 @@ def parse_tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
     return tuple(tuple(item) for item in parsed if isinstance(item, list))
 
 
-def read_lines(path: str, *, has_tuples: bool) -> list[Any]:
+def _read_lines(path: str, *, has_tuples: bool) -> list[Any]:
     """Read items from a public file, one a line, each up to a tab, so that a list of frequencies will do."""
     try:
         with open(path, encoding="utf-8") as file:

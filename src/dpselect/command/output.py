@@ -1,8 +1,8 @@
-"""Where a release goes: checked and reserved before any data is read, written in one step after.
+"""Destinations of releases: checked before any data is read, and written in one step afterwards.
 
-A result costs privacy budget and cannot be made again for free. So every reason why it could not be written is
-looked for first, an old file stays whole until the new one is complete, and a result that finds no way to its
-file is printed in its stead.
+A result costs privacy budget and cannot be made again for free. So everything that could prevent writing it is checked
+first, an old file stays whole until the new one is complete, and a result that cannot be written to its file is
+printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT_BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "
 SET_FORMAT_BY_EXTENSION = {**FORMAT_BY_EXTENSION, ".txt": "lines"}
 
 
-# ---- what is written --------------------------------------------------------------------------------------
+# ---- contents ---------------------------------------------------------------------------------------------
 
 
 def choose_format(
@@ -67,7 +67,7 @@ def render(release: Release, file_format: str, *, explain: bool = False) -> byte
     return text.encode("utf-8", "backslashreplace")
 
 
-# ---- where it is written ----------------------------------------------------------------------------------
+# ---- destinations -----------------------------------------------------------------------------------------
 
 
 class Destination(Protocol):
@@ -127,7 +127,7 @@ class StandardOutput:
         stream.flush()
 
     def give_up(self) -> None:
-        """Do nothing."""
+        """Do nothing, since nothing was prepared."""
 
 
 class Device:
@@ -144,10 +144,10 @@ class Device:
             file.write(content)
 
     def give_up(self) -> None:
-        """Do nothing."""
+        """Do nothing, since nothing was prepared."""
 
 
-# ---- when it cannot be written ----------------------------------------------------------------------------
+# ---- writing, and its failures ----------------------------------------------------------------------------
 
 
 def write_release(release: Release, file_format: str, destination: Destination, *, explain: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The command line, put together from one file for each command, which is imported when that command is asked for."""
+"""The parser of the command line. The module of a command is imported when that command is used."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ See dpselect COMMAND --help for more.
 """
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """The module of a command."""
 
     EXAMPLES: str
@@ -242,9 +242,9 @@ def suggest(word: str, known_names: Sequence[str]) -> str | None:
     from difflib import get_close_matches
 
     if translated := _translate_name(word, known_names):
-        return format_suggestion(translated)
+        return _format_suggestion(translated)
     completions = [name for name in known_names if len(word) > len("--e") and name.startswith(word)]
-    return format_suggestion(
+    return _format_suggestion(
         completions[:2] or get_close_matches(word, known_names, n=2, cutoff=0.75 if word.startswith("-") else 0.5)
     )
 
@@ -259,7 +259,7 @@ def _translate_name(word: str, known_names: Sequence[str]) -> Sequence[str]:
     return [name for name in known_names if name in options]
 
 
-def format_suggestion(names: Sequence[str]) -> str | None:
+def _format_suggestion(names: Sequence[str]) -> str | None:
     """Format names as a question, or return None if there are none."""
     return f"did you mean {' or '.join(names)}?" if names else None
 
@@ -274,11 +274,11 @@ def build_parser() -> Parser:
     root.add_argument("--version", action="store_true", help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        add_subcommand(commands, name, summary, fill=make_filler(name))
+        add_subcommand(commands, name, summary, fill=_make_filler(name))
     return root
 
 
-def make_filler(name: str) -> Callable[[Parser], None]:
+def _make_filler(name: str) -> Callable[[Parser], None]:
     """Return a function that adds the options, the examples and the `run` of a command, from its module."""
 
     def fill(command: Parser) -> None:
@@ -288,7 +288,7 @@ def make_filler(name: str) -> Callable[[Parser], None]:
             verbs.add_options(name, command)
             command.examples, run = partial(verbs.format_examples, name), verbs.run
         else:
-            module = cast("Command", import_module(f"dpselect.command.{name}"))
+            module = cast("CommandModule", import_module(f"dpselect.command.{name}"))
             module.options(command)
             command.examples, run = partial(str, module.EXAMPLES), module.run
         if any(getattr(action, "rare", False) for action in command._actions):

@@ -1,4 +1,4 @@
-"""`dpselect plan`: forecasts. It reads no data but counts that were released before, and spends nothing."""
+"""`dpselect plan`: forecast answers. It reads no data but counts of an earlier release, and spends nothing."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from dpselect.questions.questions import Question, TopK, Union
 if TYPE_CHECKING:
     from dpselect.forecast import Forecast
 
-COUNTS_SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
+_COUNTS_SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
 
 # By question: its type, its parameters, those of its users, and the accuracy that may replace epsilon.
-USER_FIELDS = ("users", "items", "items_per_user", "skew")
-PLANNED_QUESTIONS: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] = {
+_USER_FIELDS = ("users", "items", "items_per_user", "skew")
+_PLANNED_QUESTIONS: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] = {
     "top": (
         TopK,
         ("k", "counts", "domain", "k_bar", "max_groups_per_user"),
-        (*USER_FIELDS, "groups", "groups_per_user"),
+        (*_USER_FIELDS, "groups", "groups_per_user"),
         "within",
     ),
-    "union": (Union, (), USER_FIELDS, "threshold"),
+    "union": (Union, (), _USER_FIELDS, "threshold"),
 }
 
 EXAMPLES = f"""
@@ -68,7 +68,7 @@ interrupted, 1 anything else.
 def options(command: argparse.ArgumentParser) -> None:
     """Add the questions and their arguments."""
     questions = command.add_subparsers(dest="question", metavar="QUESTION", title="questions", required=True)
-    for name, (question_type, question_fields, user_fields, accuracy) in PLANNED_QUESTIONS.items():
+    for name, (question_type, question_fields, user_fields, accuracy) in _PLANNED_QUESTIONS.items():
         question = add_subcommand(questions, name, COMMANDS[name])
         add_options(
             question.add_argument_group("the question"), select_fields(question_type.flat_fields(), question_fields)
@@ -105,8 +105,8 @@ def run(args: argparse.Namespace) -> None:
     output = check_destination(path, () if args.like is None else (args.like,))
     try:
         with Progress("running mechanisms on simulated users", quiet=args.quiet) as progress:
-            forecasted = forecast(args, progress)
-        output.write(render(forecasted, file_format))
+            made_forecast = forecast(args, progress)
+        output.write(_render(made_forecast, file_format))
     except OSError as error:
         output.give_up()
         if isinstance(error, BrokenPipeError):
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> None:
         output.give_up()
         raise
     if args.plot is not None:
-        forecasted.plot().save(args.plot)
+        made_forecast.plot().save(args.plot)
         if not args.quiet:
             print(f"the picture is {args.plot}", file=sys.stderr)
 
@@ -146,7 +146,7 @@ def _parse_population(args: argparse.Namespace) -> Population | list[int]:
         return Population.from_flat(parameters)
     for name in explicit_options(args, parameters):
         raise ParameterError(name, "be left out if like is given", came(parameters[name]))
-    return read_released_counts(Path(args.like))
+    return _read_released_counts(Path(args.like))
 
 
 def _parse_question(args: argparse.Namespace) -> Question:
@@ -154,22 +154,28 @@ def _parse_question(args: argparse.Namespace) -> Question:
 
     If its users are in groups, it is by a column of a made-up name, since the forecast reads no data.
     """
-    question_type, question_fields, _, _ = PLANNED_QUESTIONS[args.question]
+    question_type, question_fields, _, _ = _PLANNED_QUESTIONS[args.question]
     parameters = read_values(args, select_fields(question_type.flat_fields(), question_fields), {})
     if explicit_options(args, ("groups", "max_groups_per_user")):
         parameters["by"] = "group"
     return question_type.from_flat(parameters)
 
 
-def render(planned: Forecast, file_format: str) -> bytes:
+def _render(made_forecast: Forecast, file_format: str) -> bytes:
     """Return the forecast as the bytes of a file."""
-    text = planned.to_json() if file_format == "json" else format_csv(planned) if file_format == "csv" else str(planned)
+    text = (
+        made_forecast.to_json()
+        if file_format == "json"
+        else _format_csv(made_forecast)
+        if file_format == "csv"
+        else str(made_forecast)
+    )
     return (text if text.endswith("\n") else text + "\n").encode()
 
 
-def format_csv(planned: Forecast) -> str:
+def _format_csv(made_forecast: Forecast) -> str:
     """Format a row of CSV for each method and epsilon, with empty fields for values that a method lacks."""
-    columns = planned.to_columns()
+    columns = made_forecast.to_columns()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -177,7 +183,7 @@ def format_csv(planned: Forecast) -> str:
     return text.getvalue()
 
 
-def read_released_counts(path: Path) -> list[int]:
+def _read_released_counts(path: Path) -> list[int]:
     """Read the counts of a release in JSON, or a CSV column named count or counted_users."""
     try:
         text = path.read_text("utf-8-sig")
@@ -191,7 +197,7 @@ def read_released_counts(path: Path) -> list[int]:
         name = "count" if "count" in (rows.fieldnames or ()) else "counted_users"
         return [_parse_count(row[name]) for row in rows]
     except (ValueError, KeyError, TypeError, csv.Error):
-        raise DataError(f"{path} holds no released counts", f"it must be {COUNTS_SHAPE}") from None
+        raise DataError(f"{path} holds no released counts", f"it must be {_COUNTS_SHAPE}") from None
 
 
 def _parse_count(count: Any) -> int:

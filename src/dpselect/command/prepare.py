@@ -1,4 +1,4 @@
-"""`dpselect prepare`: a source put in order once, in a file that is quick to ask."""
+"""`dpselect prepare`: sort a source once into a file that is quick to ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress: one line on standard error, only when something takes longer than a second."""
+"""Progress: one line on standard error for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Self, TextIO
 
 PATIENCE = 1.0  # seconds before the first line
 PAUSE = 0.1  # seconds between two versions of the line
-BAR_WIDTH = 24
-MIN_DONE_FOR_ESTIMATE = 0.1  # the part of the work before which there is no estimate
+_BAR_WIDTH = 24
+_MIN_DONE_FOR_ESTIMATE = 0.1  # the part of the work before which there is no estimate
 
 
 class Progress:
@@ -52,7 +52,7 @@ class Progress:
         self.has_shown, self.last_shown = True, now
         if self.live:
             time_left = format_time_left(done, now - self.start) if self.estimate else ""
-            self._write(f"\r\x1b[K{self.activity} {format_bar(done)}{now - self.start:.0f} s{time_left}")
+            self._write(f"\r\x1b[K{self.activity} {_format_bar(done)}{now - self.start:.0f} s{time_left}")
         else:
             self._write(f"dpselect: {self.activity}, this takes a moment\n")
 
@@ -76,14 +76,14 @@ class Progress:
 
 def format_time_left(done: float | None, seconds: float) -> str:
     """Format an estimate of the time that is left, or "" while too little is done for one."""
-    if done is None or not MIN_DONE_FOR_ESTIMATE <= done <= 1:
+    if done is None or not _MIN_DONE_FOR_ESTIMATE <= done <= 1:
         return ""
     return f", about {seconds * (1 - done) / done:.0f} s left"
 
 
-def format_bar(done: float | None) -> str:
+def _format_bar(done: float | None) -> str:
     """Format the part that is done as a bar and a percentage, or "" if it is unknown."""
     if done is None:
         return ""
     part = min(max(done, 0.0), 1.0)
-    return f"[{'=' * round(part * BAR_WIDTH):<{BAR_WIDTH}}] {part:4.0%} "
+    return f"[{'=' * round(part * _BAR_WIDTH):<{_BAR_WIDTH}}] {part:4.0%} "

@@ -1,4 +1,4 @@
-"""The record of one data set as a page: one file, which needs no other and runs nothing."""
+"""The record of one data set as a page: one file without scripts or other files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpselect.release.formatting import text
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
 
-STYLE = """
+_STYLE = """
 :root { color-scheme: light dark; --line: #8886; --ink: #345c8a; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; }
@@ -22,8 +22,8 @@ th, td { text-align: left; padding: 0.25rem 0.6rem 0.25rem 0; border-bottom: 1px
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } .bad { font-weight: bold; } code { font-size: 0.85em; overflow-wrap: anywhere; }
 """
-MAX_LINES = 8  # in the picture; the table lists all periods
-SIDE_CHANNELS = (
+_MAX_LINES = 8  # in the picture; the table lists all periods
+_SIDE_CHANNELS = (
     "The run time and memory of a question depend slightly on the data, so people who must not see the data "
     "should not be able to time questions. Failures after the first row are charged. Refusals and balances depend on "
     "the prices of earlier answers, which the promise covers."
@@ -54,7 +54,7 @@ def render_page(record: Mapping[str, Any]) -> str:
         "the ledger does not verify their names. "
         "Quotas are caps and promise nothing to anybody.</p>",
         "<h2>Side channels</h2>",
-        f"<p>{SIDE_CHANNELS}</p>",
+        f"<p>{_SIDE_CHANNELS}</p>",
         "<h2>Data collection</h2>",
         "<p>The record shows what was released. It does not show how the data were collected, how long they are "
         "kept, or whether other data are about the same people: promises under other names add to this one.</p>",
@@ -66,7 +66,7 @@ def render_page(record: Mapping[str, Any]) -> str:
     title = escape(f"The privacy record of {record['dataset']}")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     return (
-        f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head><body>\n'
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head><body>\n'
         + "\n".join(body)
         + "\n</body></html>\n"
     )
@@ -203,4 +203,4 @@ def _render_picture(used: Sequence[Mapping[str, Any]]) -> str:
     for point in used:
         spent = SpentSoFar(point["number"], point["when"][:10], point["used"])
         lines.setdefault(text(point["period"]), []).append(spent)
-    return draw_picture({name: lines[name] for name in sorted(lines)[-MAX_LINES:]}).html()
+    return draw_picture({name: lines[name] for name in sorted(lines)[-_MAX_LINES:]}).html()

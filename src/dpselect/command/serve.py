@@ -1,4 +1,4 @@
-"""`dpselect serve`: the gateway, from a file of settings, or a demonstration that makes everything by itself."""
+"""`dpselect serve`: run the gateway of a settings file, or a demonstration that makes everything by itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
 
-PORT = 8080
+_PORT = 8080
 EXAMPLES = """
 examples:
   dpselect serve --demo
@@ -36,7 +36,7 @@ def options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--demo", action="store_true", help="make everything, and serve it")
     command.add_argument("--folder", metavar="DIR", help="where the demo is made (default dpselect-demo)")
     command.add_argument("--host", metavar="NAME", help="the address to listen at, in place of that of the settings")
-    command.add_argument("--port", type=int, metavar="N", help=f"the port, in place of that of the settings ({PORT})")
+    command.add_argument("--port", type=int, metavar="N", help=f"the port, in place of that of the settings ({_PORT})")
     command.add_argument("--users", type=int, metavar="N", help="how many users the demo invents")
     shared.add_quiet(command)
 

@@ -1,4 +1,4 @@
-"""Options that several commands share: where the rows are, who pays, where an answer goes. Imports nothing heavy."""
+"""Options that several commands share: the data, the budget, the answer. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.rows import CSV, Split, Table, Time
 
 SOURCE_HELP = "CSV, JSON, Parquet, prepared data, a folder of files, a database with --table; - is CSV from a pipe"
-FORMATS = ("table", "csv", "plain-csv", "json", "markdown", "parquet")
+_FORMATS = ("table", "csv", "plain-csv", "json", "markdown", "parquet")
 TIME_FIELDS = Time.flat_fields()  # time, period and timezone
 SOURCE_FIELDS = {"table": Table.flat_fields()["table"], "newlines_in_values": CSV.flat_fields()["newlines_in_values"]}
 SPLIT_FIELDS = {"split": Split.flat_fields()["split"]}
@@ -82,7 +82,7 @@ def parse_types(args: argparse.Namespace) -> dict[str, Any]:
 def add_result(command: Group, *, allows_lines: bool = False) -> None:
     """Add the options that say where the answer goes."""
     group = command.add_argument_group("the answer")
-    formats = (*FORMATS, "lines") if allows_lines else FORMATS
+    formats = (*_FORMATS, "lines") if allows_lines else _FORMATS
     help_text = f"{', '.join(formats)}; else what -o says, or a table"
     add_option(group, "--format", choices=formats, metavar="NAME", help=help_text)
     add_option(

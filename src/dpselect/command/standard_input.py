@@ -1,6 +1,6 @@
-"""Standard input as a file: its bytes are kept in a private folder, which is removed when the command ends.
+"""Standard input as a file in a private folder, which is removed when the command ends.
 
-The name says what they are, as the ending of a file does: `-` is CSV, `jsonl:-` JSON lines, `parquet:-` Parquet.
+The name gives the format, as the extension of a file does: `-` is CSV, `jsonl:-` JSON lines, `parquet:-` Parquet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands that ask: `top`, `choose`, `histogram`, `quantile`, `union`, `users`. Options are the parameters."""
+"""The commands that ask: `top`, `choose`, `histogram`, `quantile`, `union`, `users`. Options are their parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpselect.questions.questions import QUESTIONS, Question, Scores
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-TEXT_FIELDS = ("ngrams", "tokenizer", "lower", "shares")
+_TEXT_FIELDS = ("ngrams", "tokenizer", "lower", "shares")
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class Verb:
         return {**self.question.flat_fields(), **options.select_fields(Payment.flat_fields(), self.price)}
 
 
-BOUND_FIELD = "max_items_per_user"
-PRICE_FIELDS = ("epsilon", "share", "within", "delta")
+_BOUND_FIELD = "max_items_per_user"
+_PRICE_FIELDS = ("epsilon", "share", "within", "delta")
 VERBS = {
-    "top": Verb("top_k", (BOUND_FIELD, "exclude"), PRICE_FIELDS),
+    "top": Verb("top_k", (_BOUND_FIELD, "exclude"), _PRICE_FIELDS),
     "choose": Verb("choose"),
-    "histogram": Verb("histogram", (BOUND_FIELD,)),
-    "quantile": Verb("quantile", (), PRICE_FIELDS),
+    "histogram": Verb("histogram", (_BOUND_FIELD,)),
+    "quantile": Verb("quantile", (), _PRICE_FIELDS),
     "union": Verb(
         "union",
-        (BOUND_FIELD, "exclude", *TEXT_FIELDS),
+        (_BOUND_FIELD, "exclude", *_TEXT_FIELDS),
         ("epsilon", "share", "threshold", "delta"),
         "finding what enough users share",
     ),
-    "users": Verb("users", (), PRICE_FIELDS, has_items=False),
+    "users": Verb("users", (), _PRICE_FIELDS, has_items=False),
 }
-SCORE_OPTIONS = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
+_SCORE_OPTIONS = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
 
 
 def add_options(name: str, command: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def add_options(name: str, command: argparse.ArgumentParser) -> None:
         scores = command.add_argument_group("or a choice among candidates, each with a score")
         options.add_option(scores, "--label", metavar="COLUMN", help="the candidates; each must occur once")
         options.add_option(scores, "--score", metavar="COLUMN", help="their scores, computed from private data")
-        options.add_options(scores, options.select_fields(Scores.flat_fields(), SCORE_OPTIONS))
+        options.add_options(scores, options.select_fields(Scores.flat_fields(), _SCORE_OPTIONS))
     shared.add_budget(command)
     shared.add_gateway(command)
     shared.add_result(command, allows_lines=name == "union")
@@ -103,8 +103,8 @@ def format_examples(name: str) -> str:
 def run(args: argparse.Namespace) -> None:
     """Ask the question and write the answer."""
     verb = VERBS[args.command]
-    if args.command == "choose" and asks_by_score(args):
-        asking.write_answer(args, lambda _: choose_by_score(args))
+    if args.command == "choose" and _asks_by_score(args):
+        asking.write_answer(args, lambda _: _choose_by_score(args))
         return
     asking.ask_question(
         args,
@@ -124,12 +124,12 @@ def item_columns(args: argparse.Namespace) -> Mapping[str, list[str] | None]:
 # ---- candidates with scores -------------------------------------------------------------------------------
 
 
-def asks_by_score(args: argparse.Namespace) -> bool:
+def _asks_by_score(args: argparse.Namespace) -> bool:
     """Return whether `choose` was asked for candidates with scores.
 
     Raises: ParameterError for a mixture of its two questions.
     """
-    scores = options.explicit_options(args, ("label", "score", *SCORE_OPTIONS))
+    scores = options.explicit_options(args, ("label", "score", *_SCORE_OPTIONS))
     if not scores:
         return False
     events = [*asking.ROW_OPTIONS, *VERBS["choose"].question.flat_names(), "delta"]
@@ -147,13 +147,13 @@ def asks_by_score(args: argparse.Namespace) -> bool:
     return True
 
 
-def choose_by_score(args: argparse.Namespace) -> Release:
+def _choose_by_score(args: argparse.Namespace) -> Release:
     """Choose among candidates by their scores."""
     from dpselect.engines.duckdb.candidates import read_candidates
     from dpselect.queries.choose import choose
 
     arguments: dict[str, Any] = {
-        name: getattr(args, name) for name in options.explicit_options(args, (*SCORE_OPTIONS, "method"))
+        name: getattr(args, name) for name in options.explicit_options(args, (*_SCORE_OPTIONS, "method"))
     }
     return choose(
         read_candidates(asking.find_source(args), args.label, args.score, table=args.table),

@@ -1,4 +1,4 @@
-"""What an answer would be like at each budget, shown before anything is spent: no data is read here."""
+"""Forecasts of answers at several budgets, before anything is spent: no data is read here."""
 
 from dpselect.forecast.forecast import Forecast, ForecastRow
 from dpselect.forecast.population import Population

@@ -1,4 +1,4 @@
-"""Forecast of a top k in every group: the real mechanism on imagined groups, for several numbers of groups per user."""
+"""Forecast of a top k in every group: the real mechanism on imagined groups, for several bounds on groups per user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpselect.release.accuracy import BETA
 
 RUNS = 5  # each is an answer of many groups
 COMPARED_BOUNDS = (1, 2, 5)
-GROUP_COLUMNS = ("country",)  # what groups are called in the question: any name will do
+_GROUP_COLUMNS = ("country",)  # a made-up column: no data are read
 HOW_TO_READ = (
     f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
     "answer to the next.",
@@ -37,7 +37,7 @@ WIDTH_SENTENCE = "Width: with 95 % confidence a noisy count is within this of th
 
 @dataclass(frozen=True, kw_only=True)
 class ByGroupForecast:
-    """What a caller wants to know: users of each group, in how many groups a user is, and in how many they count."""
+    """The parameters of a forecast by group: users of each group, groups per user, and bounds on them."""
 
     k: int
     delta: Fraction
@@ -49,30 +49,30 @@ class ByGroupForecast:
     max_groups_per_user: tuple[int, ...]
 
     def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
-        """As a Dataset would ask it."""
-        by, how = By(GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        """Return the plan that a Dataset would make."""
+        by, chosen_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
         return TopKPlan(
-            question=TopK(self.k, counts=self.counts, by=by, method=how),
+            question=TopK(self.k, counts=self.counts, by=by, method=chosen_method),
             payment=Payment(epsilon=epsilon, delta=self.delta),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )
 
-    def kept(self, groups: int) -> float:
-        """The part of the users of a group who count in it, if all are in equally many groups."""
+    def counted_share(self, groups: int) -> float:
+        """Return the share of a group's users who count in it, if all users are in equally many groups."""
         return min(1.0, groups / float(self.groups_per_user))
 
     def sentences(self, crowd: Zipf) -> list[str]:
-        """What was imagined."""
-        some = f"{len(self.groups):,} groups of {min(self.groups):,} to {max(self.groups):,} users"
+        """Return the sentences about what was imagined."""
+        sizes = f"{len(self.groups):,} groups of {min(self.groups):,} to {max(self.groups):,} users"
         return [
-            f"The forecast assumes {some}. On average a user is in {float(self.groups_per_user):g} of them, with "
+            f"The forecast assumes {sizes}. On average a user is in {float(self.groups_per_user):g} of them, with "
             f"{crowd.items_per_user:g} of {crowd.items:,} items in each; the popularity of the r-th item is "
             f"r^-{crowd.skew:g}."
         ]
 
     @property
     def assumed(self) -> dict[str, object]:
-        """The same as numbers."""
+        """The parameters as a dict."""
         return {**vars(self), "groups": list(self.groups), "max_groups_per_user": list(self.max_groups_per_user)}
 
 
@@ -81,67 +81,76 @@ def by_group_rows(
     crowd: Zipf,
     epsilons: Sequence[Fraction],
     draws: Draws,
-    tell: Callable[[float], None],
-    said: list[str],
+    report_progress: Callable[[float], None],
+    sentences: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each number of groups and epsilon; where "auto" would discover instead is `said`."""
+    """Yield a row for each bound on groups and epsilon.
+
+    Where method "auto" would discover groups instead, a sentence about it is appended to `sentences`.
+    """
     shares = np.sort(expected_counts(replace(crowd, users=1), None))[::-1]
-    there = np.array(terms.groups, dtype=np.float64)
+    group_sizes = np.array(terms.groups, dtype=np.float64)
     total = len(terms.max_groups_per_user) * len(epsilons)
-    for place, groups in enumerate(terms.max_groups_per_user):
-        for step, epsilon in enumerate(epsilons):
-            tell((place * len(epsilons) + step) / total)
+    for bound_index, groups in enumerate(terms.max_groups_per_user):
+        for epsilon_index, epsilon in enumerate(epsilons):
+            report_progress((bound_index * len(epsilons) + epsilon_index) / total)
             plan = terms.plan(groups, epsilon, METHOD).selection
             assert isinstance(plan, TopByGroup)
             if terms.plan(groups, epsilon, "auto").method == DISCOVER:
-                what = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
-                said.append(f'At {what} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.')
-            yield run_mechanism(plan, groups, shares, there, terms.kept(groups), draws)
+                case = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
+                sentences.append(
+                    f'At {case} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.'
+                )
+            yield _run_mechanism(plan, groups, shares, group_sizes, terms.counted_share(groups), draws)
 
 
-def run_mechanism(
-    plan: TopByGroup, groups: int, shares: Floats, there: Floats, kept: float, draws: Draws
+def _run_mechanism(
+    plan: TopByGroup, groups: int, shares: Floats, group_sizes: Floats, counted_share: float, draws: Draws
 ) -> ForecastRow:
-    """Mean and spread of some answers."""
-    counts, true, sizes = imagine_groups(shares, there, kept, plan.k_bar + 1)
-    found = GroupedCounts(sizes=sizes, counts=counts, groups=_place, items=_place, users=np.asarray)
-    best = int(np.rint(there[:, None] * shares[None, : plan.selector.k]).sum())
-    items: list[int] = []
-    shown: list[int] = []
-    lost: list[float] = []
+    """Return the mean and the spread of some answers."""
+    counts, true_counts, items_per_group = imagine_groups(shares, group_sizes, counted_share, plan.k_bar + 1)
+    grouped_counts = GroupedCounts(
+        sizes=items_per_group, counts=counts, groups=_labels, items=_labels, users=np.asarray
+    )
+    best_total = int(np.rint(group_sizes[:, None] * shares[None, : plan.selector.k]).sum())
+    numbers_of_items: list[int] = []
+    numbers_of_groups: list[int] = []
+    lost_shares: list[float] = []
     for _ in range(RUNS):
-        picked = plan.selector.picks(found, draws)
-        rows = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
-        items.append(len(rows))
-        shown.append(len(picked))
-        lost.append(1 - int(true[rows].sum()) / best if best else 0.0)
+        picks = plan.selector.picks(grouped_counts, draws)
+        rows = np.concatenate([pick.rows for pick in picks]) if picks else np.zeros(0, dtype=np.int64)
+        numbers_of_items.append(len(rows))
+        numbers_of_groups.append(len(picks))
+        lost_shares.append(1 - int(true_counts[rows].sum()) / best_total if best_total else 0.0)
     return ForecastRow(
         method=METHOD,
         epsilon=plan.privacy.epsilon,
-        items=float(np.mean(items)),
-        items_spread=float(np.std(items, ddof=1)),
+        items=float(np.mean(numbers_of_items)),
+        items_spread=float(np.std(numbers_of_items, ddof=1)),
         smallest_count=None,
-        error=float(np.mean(lost)),
-        error_spread=float(np.std(lost, ddof=1)),
+        error=float(np.mean(lost_shares)),
+        error_spread=float(np.std(lost_shares, ddof=1)),
         threshold=plan.height(),
         max_groups_per_user=groups,
-        groups=float(np.mean(shown)),
+        groups=float(np.mean(numbers_of_groups)),
         width=None if plan.counter is None else plan.counter.width(BETA),
     )
 
 
-def imagine_groups(shares: Floats, there: Floats, kept: float, most: int) -> tuple[Int64, Int64, Int64]:
-    """Of each group the users of its first `most` items who count, all that it has of these items, and how many.
+def imagine_groups(
+    shares: Floats, group_sizes: Floats, counted_share: float, max_items: int
+) -> tuple[Int64, Int64, Int64]:
+    """Return the counts of the most popular items of each group: of users who count, of all its users, and how many.
 
-    An item is had by the same part of the users of every group.
+    Items without a user who counts are left out. An item has the same share of the users of every group.
     """
-    first = shares[:most]
-    true = np.rint(there[:, None] * first[None, :]).astype(np.int64)
-    counted = np.rint(kept * there[:, None] * first[None, :]).astype(np.int64)
-    some = counted > 0
-    return counted[some], true[some], some.sum(axis=1)
+    item_shares = shares[:max_items]
+    true_counts = np.rint(group_sizes[:, None] * item_shares[None, :]).astype(np.int64)
+    counted_users = np.rint(counted_share * group_sizes[:, None] * item_shares[None, :]).astype(np.int64)
+    has_users = counted_users > 0
+    return counted_users[has_users], true_counts[has_users], has_users.sum(axis=1)
 
 
-def _place(places: Int64) -> list[object]:
-    """Groups and items are their places."""
-    return list(places)
+def _labels(indices: Int64) -> list[object]:
+    """Return the labels of groups or items: their indices."""
+    return list(indices)

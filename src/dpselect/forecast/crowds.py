@@ -1,4 +1,4 @@
-"""Crowds: invented users with items, or counts that were released before. Nothing here has seen private data."""
+"""Crowds: imagined users with items, or counts that were released before. Nothing here has seen private data."""
 
 from __future__ import annotations
 
@@ -16,52 +16,55 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws, MonotoneProbability
 
 Floats = npt.NDArray[np.float64]
-Share = Callable[[int], Fraction]
+ShareFunction = Callable[[int], Fraction]
 
-STRATA = 32  # parts of the users, each with one activity
-MAX_EVENTS = 400_000  # uses of items up to which users are made one by one
+_STRATA = 32  # parts of the users, each with one activity
+MAX_EVENTS = 400_000  # more uses of items than these are not simulated user by user
 
 
 class Crowd(Protocol):
-    """Who is imagined to be in the data."""
+    """The users that a forecast imagines."""
 
     @property
     def items(self) -> int:
-        """How many items there are, those that nobody has included."""
+        """The number of items, those without users included."""
         ...
 
     @property
     def typical_items(self) -> int:
-        """How many items a user has, about."""
+        """The number of items of a typical user."""
         ...
 
     @property
     def has_equal_users(self) -> bool:
-        """Does every user have the typical number of items?"""
+        """True if every user has the typical number of items."""
         ...
 
-    def expected_weights(self, most: int | None, share: Share) -> Floats:
-        """The mean weight of each item, if users keep at most `most` random items and give share(t) to each of t."""
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
+        """Return the mean weight of each item.
+
+        Users keep at most `max_items` random items, and give share(t) to each of t kept items.
+        """
         ...
 
     def sets(self, draws: Draws) -> UserSets | None:
-        """The users one by one in a random order, None where they are too many or nobody knows them."""
+        """Return the users one by one in a random order; None if they are too many or unknown."""
         ...
 
     def describe(self) -> str:
-        """What was imagined."""
+        """Return a sentence about what was imagined."""
         ...
 
 
-def expected_counts(crowd: Crowd, most: int | None) -> Floats:
-    """How many users keep each item: all give 1."""
-    return crowd.expected_weights(most, lambda _: Fraction(1))
+def expected_counts(crowd: Crowd, max_items: int | None) -> Floats:
+    """Return the mean number of users who keep each item."""
+    return crowd.expected_weights(max_items, lambda _: Fraction(1))
 
 
-def mean_contribution(items: int, most: int | None, share: Share) -> float:
-    """What one of the items of a user is given on average: it is kept by chance."""
-    kept = items if most is None else min(items, most)
-    return kept / items * float(share(kept))
+def _mean_contribution(items: int, max_items: int | None, share: ShareFunction) -> float:
+    """Return what one of a user's items is given on average: it is kept with probability kept / items."""
+    kept_items = items if max_items is None else min(items, max_items)
+    return kept_items / items * float(share(kept_items))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +85,8 @@ class Zipf:
     @cached_property
     def attraction(self) -> Floats:
         """The shares s_r, falling, of sum 1."""
-        raw: Floats = np.arange(1, self.items + 1, dtype=np.float64) ** -self.skew
-        shares: Floats = raw / raw.sum()
+        weights: Floats = np.arange(1, self.items + 1, dtype=np.float64) ** -self.skew
+        shares: Floats = weights / weights.sum()
         return shares
 
     @cached_property
@@ -103,34 +106,37 @@ class Zipf:
 
     @property
     def typical_items(self) -> int:
-        """The mean, as a whole number."""
+        """The mean number of items per user, rounded."""
         return max(1, round(self.items_per_user))
 
     @property
     def has_equal_users(self) -> bool:
-        """They differ."""
+        """False: users differ in activity."""
         return False
 
-    def expected_weights(self, most: int | None, share: Share) -> Floats:
-        """Strata by activity; in each, users who have an item differ in how many others they have."""
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
+        """Return the mean weight of each item, by strata of activity."""
+        # Within a stratum, users who have an item differ in how many others they have.
         total = np.zeros(self.items)
-        for part in range(STRATA):
-            activity = -self.activity * math.log1p(-(part + 0.5) / STRATA)
-            has = -np.expm1(-activity * self.attraction)
-            twice = float(has @ has)
-            others = float(has.sum()) - twice / float(has.sum())
-            sizes = moved_poisson(others, float(has.sum()) - twice)
-            total += has * (self.users / STRATA * sum(p * mean_contribution(1 + n, most, share) for n, p in sizes))
+        for stratum in range(_STRATA):
+            activity = -self.activity * math.log1p(-(stratum + 0.5) / _STRATA)
+            probabilities = -np.expm1(-activity * self.attraction)
+            sum_of_squares = float(probabilities @ probabilities)
+            mean_others = float(probabilities.sum()) - sum_of_squares / float(probabilities.sum())
+            others_law = moved_poisson(mean_others, float(probabilities.sum()) - sum_of_squares)
+            total += probabilities * (
+                self.users / _STRATA * sum(p * _mean_contribution(1 + n, max_items, share) for n, p in others_law)
+            )
         return total
 
     def sets(self, draws: Draws) -> UserSets | None:
-        """As many uses of each item as expected, dealt to the users by chance; an item that comes twice counts once."""
+        """Deal the expected number of uses of each item to users at random; an item that comes twice counts once."""
         if self.activity * self.users > MAX_EVENTS:
             return None
         uses = self._uses()[draws.order(self.users)]
         events = int(uses.sum())
-        places = (np.arange(events) + 0.5) / max(events, 1)
-        codes = np.searchsorted(np.cumsum(self.attraction)[:-1], places, side="right")
+        positions = (np.arange(events) + 0.5) / max(events, 1)
+        codes = np.searchsorted(np.cumsum(self.attraction)[:-1], positions, side="right")
         pairs = np.repeat(np.arange(self.users, dtype=np.int64), uses) * self.items + codes[draws.order(events)]
         pairs = np.unique(pairs)
         lengths = np.bincount(pairs // self.items, minlength=self.users)
@@ -138,13 +144,13 @@ class Zipf:
         return UserSets(offsets=offsets, codes=pairs % self.items, size=self.items, label=lambda code: code)
 
     def _uses(self) -> Int64:
-        """How often each user uses anything: the quantiles of a geometric law."""
-        more = self.activity / (1 + self.activity)
-        left = 1 - (np.arange(self.users) + 0.5) / self.users
-        return (np.log(left) / math.log(more)).astype(np.int64)
+        """Return how often each user uses anything: the quantiles of a geometric law."""
+        ratio = self.activity / (1 + self.activity)
+        tails = 1 - (np.arange(self.users) + 0.5) / self.users
+        return (np.log(tails) / math.log(ratio)).astype(np.int64)
 
     def describe(self) -> str:
-        """The numbers that were given."""
+        """Return a sentence with the parameters."""
         return (
             f"The forecast assumes {self.users:,} users with {self.items_per_user:g} of {self.items:,} items on "
             f"average; the popularity of the r-th item is r^-{self.skew:g}."
@@ -152,20 +158,23 @@ class Zipf:
 
 
 def moved_poisson(mean: float, variance: float) -> list[tuple[int, float]]:
-    """Whole numbers and their chances: a Poisson law of this variance, moved to this mean; of many a few."""
-    moved = round(mean - variance)
+    """Return whole numbers and probabilities of a Poisson law of this variance, shifted to this mean.
+
+    Of many numbers, only some are returned.
+    """
+    shift = round(mean - variance)
     deviation = math.sqrt(variance)
     step = max(1, int(deviation / 4))
     first = max(0, int(variance - 5 * deviation))
-    tried = range(first, int(variance + 5 * deviation) + 5, step)
-    log = math.log(max(variance, 1e-12))
-    masses = [math.exp(n * log - variance - math.lgamma(n + 1)) for n in tried]
-    return [(max(0, n + moved), mass / sum(masses)) for n, mass in zip(tried, masses, strict=True)]
+    values = range(first, int(variance + 5 * deviation) + 5, step)
+    log_variance = math.log(max(variance, 1e-12))
+    masses = [math.exp(n * log_variance - variance - math.lgamma(n + 1)) for n in values]
+    return [(max(0, n + shift), mass / sum(masses)) for n, mass in zip(values, masses, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
-    """Counts of users that were released before, in place of invented ones; users are not known one by one."""
+    """Users of counts that were released before; they are not known one by one."""
 
     counts: Floats
     items: int
@@ -173,26 +182,26 @@ class Released:
 
     @property
     def typical_items(self) -> int:
-        """What was given."""
+        """The number of items per user that was assumed."""
         return self.items_per_user
 
     @property
     def has_equal_users(self) -> bool:
-        """Nobody knows better."""
+        """True: nothing is known about how users differ."""
         return True
 
-    def expected_weights(self, most: int | None, share: Share) -> Floats:
-        """All users alike; who has more than they may keep drops the others at random."""
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
+        """Return the mean weight of each item, if all users have the same number of items."""
         users = np.zeros(self.items)
-        users[: len(self.counts)] = self.counts * mean_contribution(self.items_per_user, most, share)
+        users[: len(self.counts)] = self.counts * _mean_contribution(self.items_per_user, max_items, share)
         return users
 
     def sets(self, draws: Draws) -> None:  # noqa: ARG002 - the same question as its neighbour
-        """Counts do not tell who shares what."""
+        """Return None: counts do not say which users share items."""
         return
 
     def describe(self) -> str:
-        """What was taken from the release, and what it leaves open."""
+        """Return a sentence about the release, and what it leaves open."""
         return (
             f"The {len(self.counts):,} counts are from an earlier release. The forecast assumes "
             f"{self.items_per_user} item{'s' * (self.items_per_user > 1)} per user, and no users of other items. "
@@ -200,54 +209,57 @@ class Released:
         )
 
 
-MAX_EXACT_WEIGHTS = 64  # different weights up to which the law is asked at each
-ERROR_SHARE = 1e-5  # of the items, or a hundredth of one: lines between two weights where the law is asked are nearer
+_MAX_EXACT_WEIGHTS = 64  # distinct weights up to which the law is evaluated at each
+_ERROR_SHARE = 1e-5  # of the items, or 0.01 of one: the largest error of interpolating between two weights
 
 
 def release_probabilities(law: MonotoneProbability, weights: npt.ArrayLike, unit: int = 1) -> Floats:
-    """The release probability at each weight / unit; 0 where nobody has the item.
+    """Return the release probability at each weight / unit; 0 where nobody has the item.
 
-    The law rises, so between two weights of nearly the same probability a straight line is near enough.
+    The law rises, so between two weights of nearly the same probability a straight line is accurate enough.
     """
-    given = np.asarray(weights)
-    values, which, sizes = np.unique(given, return_inverse=True, return_counts=True)
-    found = np.zeros(len(values))
+    weight_array = np.asarray(weights)
+    values, inverse, sizes = np.unique(weight_array, return_inverse=True, return_counts=True)
+    probabilities = np.zeros(len(values))
     first = int(np.searchsorted(values, 0, side="right"))
     if first == len(values):
-        return found[which]
-    before = np.concatenate([[0], np.cumsum(sizes)])
+        return probabilities[inverse]
+    items_before = np.concatenate([[0], np.cumsum(sizes)])
 
-    def ask(place: int) -> None:
-        found[place] = float(law.at(Fraction(values[place].item()) / unit).ball(64).mid())
+    def evaluate(index: int) -> None:
+        probabilities[index] = float(law.at(Fraction(values[index].item()) / unit).ball(64).mid())
 
-    ask(first)
-    ask(len(values) - 1)
-    close = max(0.01, ERROR_SHARE * len(which))
+    evaluate(first)
+    evaluate(len(values) - 1)
+    max_error = max(0.01, _ERROR_SHARE * len(inverse))
     cells = [(first, len(values) - 1)]
     while cells:
         low, high = cells.pop()
         if high - low < 2:
             continue
-        if len(values) > MAX_EXACT_WEIGHTS and (found[high] - found[low]) * (before[high] - before[low + 1]) <= close:
+        if (
+            len(values) > _MAX_EXACT_WEIGHTS
+            and (probabilities[high] - probabilities[low]) * (items_before[high] - items_before[low + 1]) <= max_error
+        ):
             inner = slice(low + 1, high)
-            found[inner] = np.interp(values[inner], values[[low, high]], found[[low, high]])
+            probabilities[inner] = np.interp(values[inner], values[[low, high]], probabilities[[low, high]])
             continue
         middle = (low + high) // 2
-        ask(middle)
+        evaluate(middle)
         cells += [(low, middle), (middle, high)]
-    return found[which]
+    return probabilities[inverse]
 
 
-def smallest_likely(counts: npt.ArrayLike, likely: Floats) -> int | None:
-    """The count that best separates items that are likely to be released from the others; None if none is high enough.
+def smallest_likely(counts: npt.ArrayLike, probabilities: Floats) -> int | None:
+    """Return the count that best separates items that are likely to be released from the others; None if none does.
 
-    It is the c with the largest sum of (chance - 1/2) over all items of c users or more. If chances rise with counts,
-    they pass one half at c.
+    It is the c with the largest sum of (probability - 1/2) over all items of c users or more. If probabilities rise
+    with counts, they pass one half at c.
     """
     users = np.asarray(counts)
     falling = np.argsort(-users, kind="stable")
-    sums = np.cumsum(likely[falling] - 0.5)
-    last = np.flatnonzero(np.diff(users[falling], append=-1))  # equal counts stay together
-    if not len(last) or sums[last].max() <= 0:
+    sums = np.cumsum(probabilities[falling] - 0.5)
+    group_ends = np.flatnonzero(np.diff(users[falling], append=-1))  # equal counts stay together
+    if not len(group_ends) or sums[group_ends].max() <= 0:
         return None
-    return int(users[falling][last[np.argmax(sums[last])]])
+    return int(users[falling][group_ends[np.argmax(sums[group_ends])]])

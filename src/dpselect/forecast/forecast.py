@@ -1,4 +1,4 @@
-"""Forecast: what may be expected of each mechanism at each epsilon, in every form."""
+"""Forecast: the expected answers of each mechanism at each epsilon, in every form."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ FREE_SENTENCE = "A forecast: no data was read and no budget was spent."
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastRow:
-    """What one mechanism may be expected to answer at one epsilon.
+    """The expected answer of one mechanism at one epsilon.
 
-    `items` is how many come back on average, `items_spread` the standard deviation from one answer to the next.
-    `smallest_count` is how many users an item needs to have half a chance, None where no imagined item has it.
-    `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`. `threshold` is
-    what a count (of a top k) or a weight (of a union) must pass, where the mechanism has one. `within` is by how many
-    users an item of a top k is below the k-th largest count at most, with 95 % confidence. By group there are also
-    `max_groups_per_user` and how many `groups` have an item, on average; the threshold is there by how much an item of
-    a group must exceed the one at rank k_bar + 1. Counts, of unions and by group, are within `width` with 95 %
+    `items` is the mean number of items, `items_spread` the standard deviation from one answer to the next.
+    `smallest_count` is how many users an item needs to be released with probability one half, None if no imagined item
+    has so many. `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`.
+    `threshold` is what a count (of a top k) or a weight (of a union) must pass, if the mechanism has one. With 95 %
+    confidence an item of a top k has at most `within` users fewer than the k-th largest count. By group there are also
+    `max_groups_per_user` and the mean number of `groups` with an item, and the threshold is by how much an item of a
+    group must exceed the one at rank k_bar + 1. Counts, of unions and by group, are within `width` with 95 %
     confidence.
     """
 
@@ -51,11 +51,11 @@ class ForecastRow:
 
     @property
     def line(self) -> str:
-        """The line of a picture that it belongs to."""
+        """The name of its line in a picture."""
         return self.method if self.max_groups_per_user is None else f"{self.method}, {self.max_groups_per_user}"
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
+        """Return the fields as JSON types."""
         return {name: formatting.plain(value) for name, value in vars(self).items()}
 
 
@@ -121,24 +121,28 @@ class Forecast(Tabular):
         return self._leaflet().text()
 
     def __repr__(self) -> str:
-        return str(self)  # what an interactive Python shows of a last line
+        return str(self)  # an interactive Python shows the repr of a result
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from dpselect.release import notebook
 
         return notebook.html(self._leaflet(), None)
 
     def _leaflet(self) -> Leaflet:
-        ends = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
-        marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ends, strict=True)]
+        ranges = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
+        marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ranges, strict=True)]
         bars = Bars("items", marks)
         return Leaflet(
-            TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE_SENTENCE
+            TextTable(self._table_columns(), ("method",), bars=bars),
+            (),
+            self.sentences,
+            how_title="",
+            said=FREE_SENTENCE,
         )
 
-    def _shown(self) -> dict[str, list[object]]:
-        """Columns for a person; those without any value are left out."""
+    def _table_columns(self) -> dict[str, list[object]]:
+        """Return the columns of the table, without those that have no value."""
         columns: dict[str, list[object]] = {
             "method": [r.method for r in self.rows],
             "epsilon": [formatting.price(r.epsilon) for r in self.rows],
@@ -146,7 +150,7 @@ class Forecast(Tabular):
             "smallest count": ["-" if r.smallest_count is None else r.smallest_count for r in self.rows],
             "lost": [f"{100 * r.error:.1f} ± {100 * r.error_spread:.1f} %" for r in self.rows],
         }
-        if all(r.groups is not None for r in self.rows):  # of groups there is no one smallest count
+        if all(r.groups is not None for r in self.rows):  # groups have no common smallest count
             del columns["smallest count"]
         for name in ("threshold", "within", "max_groups_per_user", "groups", "width"):
             values = [getattr(r, name) for r in self.rows]

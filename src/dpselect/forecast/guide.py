@@ -1,4 +1,4 @@
-"""`Question.forecast`: users are imagined, and each mechanism that may answer is tried on them."""
+"""`Question.forecast`: each mechanism that may answer is tried on imagined users."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
-EPSILONS = ("0.1", "0.3", "1", "3")
-MIN_EPSILON, MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
-MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
-ACCURACIES = {"top_k": "within", "union": "threshold"}  # what stands in place of epsilon
+_EPSILONS = ("0.1", "0.3", "1", "3")
+_MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
+_MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
+_ACCURACIES = {"top_k": "within", "union": "threshold"}  # the accuracy that may replace epsilon
 
 Epsilons = Sequence[Fraction | None]
-"""The prices that are compared; None is the one that follows from an accuracy."""
+"""The epsilons that are compared; None follows from an accuracy."""
 
 
 def forecast(
@@ -49,71 +49,85 @@ def forecast(
     methods: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Forecast:
-    """`Question.forecast`, with draws that a test may give."""
+    """Make the forecast of `Question.forecast`."""
     parameters.called("progress", progress)
-    asked = _known(question)
-    near = _accuracy(asked.verb, epsilon, within=within, threshold=threshold)
-    epsilons: Epsilons = _epsilons(EPSILONS if epsilon is None else epsilon) if near is None else [None]
-    share = parameters.delta_or_default(delta, needed=getattr(asked, "domain", None) is None)
-    most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
-    trial = Trial(asked, methods, epsilons, secure(), progress or (lambda _: None))
-    if asked.verb == "union":
-        crowd = _crowd(like, None, most)
-        if asked.counts and most is None:
+    checked_question = _check_question(question)
+    accuracy = _parse_accuracy(checked_question.verb, epsilon, within=within, threshold=threshold)
+    epsilons: Epsilons = _parse_epsilons(_EPSILONS if epsilon is None else epsilon) if accuracy is None else [None]
+    delta_value = parameters.delta_or_default(delta, needed=getattr(checked_question, "domain", None) is None)
+    max_items = (
+        None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
+    )
+    trial = Trial(checked_question, methods, epsilons, secure(), progress or (lambda _: None))
+    if checked_question.verb == "union":
+        crowd = _imagine_crowd(like, None, max_items)
+        if checked_question.counts and max_items is None:
             raise ParameterError("max_items_per_user", "be given for a forecast of counts", "nothing")
-        terms = UnionForecast(delta=share, max_items_per_user=most, threshold=near, counts=asked.counts)
-        found = _union(terms, crowd, trial)
+        terms = UnionForecast(
+            delta=delta_value, max_items_per_user=max_items, threshold=accuracy, counts=checked_question.counts
+        )
+        made_forecast = _forecast_union(terms, crowd, trial)
     else:
-        k_bar = None if asked.method is None else asked.method.k_bar
-        bounds = {"delta": share, "max_items_per_user": most, "k_bar": k_bar}
-        of_top = {"k": parameters.listed("k", asked.k), "counts": asked.counts, **bounds}
-        if asked.by is None:
-            crowd = _crowd(like, asked.domain, most)
-            found = _top(TopKForecast(known=asked.domain is not None, within=near, **of_top), crowd, trial)
+        k_bar = None if checked_question.method is None else checked_question.method.k_bar
+        shared_parameters = {"delta": delta_value, "max_items_per_user": max_items, "k_bar": k_bar}
+        top_parameters = {
+            "k": parameters.listed("k", checked_question.k),
+            "counts": checked_question.counts,
+            **shared_parameters,
+        }
+        if checked_question.by is None:
+            crowd = _imagine_crowd(like, checked_question.domain, max_items)
+            made_forecast = _forecast_top(
+                TopKForecast(known=checked_question.domain is not None, within=accuracy, **top_parameters), crowd, trial
+            )
         else:
-            people = _in_groups(like, near)
-            of_groups = ByGroupForecast(**_groups(people, asked.by.max_groups_per_user), **of_top)
-            found = _top_by_group(of_groups, _imagined(people), trial)
-    trial.tell(1.0)
-    return found
+            population = _parse_groups(like, accuracy)
+            group_terms = ByGroupForecast(
+                **_group_parameters(population, checked_question.by.max_groups_per_user), **top_parameters
+            )
+            made_forecast = _forecast_top_by_group(group_terms, _imagine_users(population), trial)
+    trial.report_progress(1.0)
+    return made_forecast
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: a question that has a forecast, by which methods, at which epsilons."""
+    """The question of a forecast, and the methods and epsilons that are tried."""
 
     question: Any
     methods: Any
     epsilons: Epsilons
     draws: Draws
-    tell: Callable[[float], None]
+    report_progress: Callable[[float], None]
 
     @property
     def any_method(self) -> bool:
-        """Is no method named?"""
+        """True if no method is named."""
         return self.methods is None and (self.question.method is None or self.question.method.name is None)
 
-    def chosen(self, known: Sequence[str], hint: str | None = None) -> list[str]:
-        """The methods that are tried, of those that apply."""
+    def choose_methods(self, applicable: Sequence[str], hint: str | None = None) -> list[str]:
+        """Return the methods that are tried, of those that apply."""
         if self.any_method:
-            return list(known)
+            return list(applicable)
         if self.methods is not None:
-            return _methods(self.methods, known, hint)
+            return _parse_methods(self.methods, applicable, hint)
         name, verb = self.question.method.name, self.question.verb
-        found = [one for one in known if name in (one, None if named(verb, one).ordered else SET)]
-        if not found:
-            raise ParameterError("method", f"be among {', '.join(known)} here", came(name), hint)
-        return found
+        matching = [method for method in applicable if name in (method, None if named(verb, method).ordered else SET)]
+        if not matching:
+            raise ParameterError("method", f"be among {', '.join(applicable)} here", came(name), hint)
+        return matching
 
 
-def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
-    chosen = trial.chosen(top_k.applicable_methods(known=terms.known))
-    said: list[str] = []
-    rows = tuple(top_k.top_k_rows(terms, crowd, chosen, trial.epsilons, trial.draws, trial.tell, said))
+def _forecast_top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
+    method_names = trial.choose_methods(top_k.applicable_methods(has_domain=terms.known))
+    notes: list[str] = []
+    rows = tuple(
+        top_k.top_k_rows(terms, crowd, method_names, trial.epsilons, trial.draws, trial.report_progress, notes)
+    )
     if not rows:
-        raise ParameterError("within", f"be larger for {', '.join(chosen)}", terms.within)
+        raise ParameterError("within", f"be larger for {', '.join(method_names)}", terms.within)
     sentences = [
-        *said,
+        *notes,
         crowd.describe(),
         f"Each mechanism was run {top_k.RUNS} times, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
@@ -126,44 +140,51 @@ def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
         sentences.append(
             "Within: with 95 % confidence no returned item has more than this many users fewer than the k-th best."
         )
-    return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
+    return Forecast(
+        question="top_k", rows=rows, assumed=_list_assumptions(vars(terms), crowd), sentences=tuple(sentences)
+    )
 
 
-def _top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast:
-    trial.chosen([METHOD])
-    said: list[str] = []
-    epsilons = [one for one in trial.epsilons if one]
-    rows = tuple(by_group.by_group_rows(terms, crowd, epsilons, trial.draws, trial.tell, said))
-    sentences = [*said, *terms.sentences(crowd), *by_group.HOW_TO_READ]
+def _forecast_top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast:
+    trial.choose_methods([METHOD])
+    notes: list[str] = []
+    epsilons = [epsilon for epsilon in trial.epsilons if epsilon]
+    rows = tuple(by_group.by_group_rows(terms, crowd, epsilons, trial.draws, trial.report_progress, notes))
+    sentences = [*notes, *terms.sentences(crowd), *by_group.HOW_TO_READ]
     sentences += [by_group.WIDTH_SENTENCE] if terms.counts else []
-    assumed = _assumed(terms.assumed, crowd)
+    assumed = _list_assumptions(terms.assumed, crowd)
     del assumed["users"]
     return Forecast(question="top_k", rows=rows, assumed=assumed, sentences=tuple(sentences))
 
 
-def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
-    most = terms.max_items_per_user
+def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
+    max_items = terms.max_items_per_user
     sets = crowd.sets(trial.draws)
-    chosen = trial.chosen(union.applicable_methods(most, users=sets is not None), _why(most, sets is not None))
-    world = union.Averages(crowd) if sets is None else union.Sample(sets, trial.draws)
+    method_names = trial.choose_methods(
+        union.applicable_methods(max_items, users=sets is not None), _explain_omission(max_items, sets is not None)
+    )
+    crowd_data = union.Averages(crowd) if sets is None else union.Sample(sets, trial.draws)
     refused: dict[str, list[Fraction]] = {}
-    said: list[str] = []
-    rows = tuple(union.union_rows(terms, world, chosen, trial.epsilons, trial.tell, refused, said))
-    if not rows and said:
-        raise ParameterError("threshold", f"be larger for {', '.join(chosen)}", terms.threshold)
+    notes: list[str] = []
+    rows = tuple(
+        union.union_rows(terms, crowd_data, method_names, trial.epsilons, trial.report_progress, refused, notes)
+    )
+    if not rows and notes:
+        raise ParameterError("threshold", f"be larger for {', '.join(method_names)}", terms.threshold)
     if not rows:
-        raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
+        raise ParameterError("epsilon", f"be large enough for {', '.join(method_names)}", "smaller values")
     if terms.threshold is not None:
-        near = f"{terms.threshold:,} users have it and no other item"
-        said.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {near}.")
-    by = "for one draw of invented users" if sets else "at the expected weights"
-    if any(name in union.POLICY_METHODS for name in chosen):
-        by += f" (policies: in {union.ORDERS} orders of users and items)"
+        condition = f"{terms.threshold:,} users have it and no other item"
+        notes.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {condition}.")
+    basis = "for one draw of invented users" if sets else "at the expected weights"
+    if any(name in union.POLICY_METHODS for name in method_names):
+        basis += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [
-        *said,
+        *notes,
         crowd.describe(),
-        *_bound(most),
-        f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
+        *_describe_bound(max_items),
+        f"Items are sums of exact release probabilities {basis}; ± is the standard deviation from one answer to the "
+        "next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: the share of all "
         "(user, item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
     ]
@@ -173,94 +194,102 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         )
     if terms.counts:
         sentences.append("Width: counts are within this many users, with 95 % confidence.")
-    left_out = [name for name in names("union") if name not in chosen] if trial.any_method else []
+    left_out = [name for name in names("union") if name not in method_names] if trial.any_method else []
     if left_out:
-        sentences.append(f"Left out: {', '.join(left_out)}; {_why(most, sets is not None)}.")
-    for method, at in refused.items():
-        sentences.append(f"{method} is left out at epsilon {', '.join(map(formatting.short, at))}, too small for it.")
-    return Forecast(question="union", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
+        sentences.append(f"Left out: {', '.join(left_out)}; {_explain_omission(max_items, sets is not None)}.")
+    for method, epsilons in refused.items():
+        sentences.append(
+            f"{method} is left out at epsilon {', '.join(map(formatting.short, epsilons))}, too small for it."
+        )
+    return Forecast(
+        question="union", rows=rows, assumed=_list_assumptions(vars(terms), crowd), sentences=tuple(sentences)
+    )
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------
 
 
-def _known(question: Question) -> Any:
-    """A question whose parts all have a forecast; its fields are what their kinds made of them."""
+def _check_question(question: Question) -> Any:
+    """Return the question if all its parts have a forecast, else raise ParameterError; its fields are parsed."""
     if not isinstance(question, (TopK, Union)):
         hint = "the accuracy of other questions does not depend on data: question.at(epsilon=1).accuracy"
         raise ParameterError("question", "be a TopK or a Union for a forecast", type(question).__name__, hint)
-    asked: Any = question
-    method = asked.method or Method()
-    others = {"in_engine": method.in_engine, "popular": method.popular}
+    checked_question: Any = question
+    method = checked_question.method or Method()
+    unsupported = {"in_engine": method.in_engine, "popular": method.popular}
     if isinstance(question, Union):
-        others |= {"by": asked.by}
+        unsupported |= {"by": checked_question.by}
     else:
-        others |= {"score": asked.score, "measures": asked.measures}
-        if asked.by is not None:
-            others |= {"domain": asked.domain, "groups": asked.by.groups, "sizes": asked.by.sizes}
-    for name, value in others.items():
+        unsupported |= {"score": checked_question.score, "measures": checked_question.measures}
+        if checked_question.by is not None:
+            unsupported |= {
+                "domain": checked_question.domain,
+                "groups": checked_question.by.groups,
+                "sizes": checked_question.by.sizes,
+            }
+    for name, value in unsupported.items():
         if value not in (None, False):
             hint = f"of the question without {name} there is one"
             raise ParameterError(name, "be left out for a forecast", type(value).__name__, hint)
-    return asked
+    return checked_question
 
 
-def _accuracy(verb: str, epsilon: object, **given: object) -> int | None:
-    """The accuracy that is named in place of epsilons, if one is. Each is for one question."""
-    name = ACCURACIES[verb]
-    for other, value in given.items():
-        if other != name and value is not None:
-            raise ParameterError(other, f"be left out for {verb}", came(value), f"it takes {name}")
-    if given[name] is None:
+def _parse_accuracy(verb: str, epsilon: object, **accuracies: object) -> int | None:
+    """Return the accuracy that replaces epsilon, or None. Each accuracy belongs to one question."""
+    name = _ACCURACIES[verb]
+    for parameter, value in accuracies.items():
+        if parameter != name and value is not None:
+            raise ParameterError(parameter, f"be left out for {verb}", came(value), f"it takes {name}")
+    if accuracies[name] is None:
         return None
     if epsilon is not None:
-        raise ParameterError(name, "be left out if epsilon is given", came(given[name]))
-    return parameters.whole(name, given[name], least=1)
+        raise ParameterError(name, "be left out if epsilon is given", came(accuracies[name]))
+    return parameters.whole(name, accuracies[name], least=1)
 
 
 @parameters.unquoted("epsilon", "be a positive number or several")
-def _epsilons(epsilon: Any) -> list[Fraction]:
-    """One or several, ascending, each once."""
-    given = parameters.several("epsilon", epsilon, "be a positive number or several")
-    if not given:
+def _parse_epsilons(epsilon: Any) -> list[Fraction]:
+    """Return one or several epsilons, ascending and without duplicates."""
+    values = parameters.several("epsilon", epsilon, "be a positive number or several")
+    if not values:
         raise ParameterError("epsilon", "be a positive number or several", "none")
-    found = sorted({parameters.positive("epsilon", one) for one in given})
-    for one in found:
-        if not MIN_EPSILON <= one <= MAX_EPSILON:
-            raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", formatting.short(one))
-    return found
+    parsed = sorted({parameters.positive("epsilon", value) for value in values})
+    for value in parsed:
+        if not _MIN_EPSILON <= value <= _MAX_EPSILON:
+            raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", formatting.short(value))
+    return parsed
 
 
 @parameters.unquoted("methods", "be names of methods")
-def _methods(methods: Any, known: Sequence[str], hint: str | None) -> list[str]:
-    given: list[Any] = parameters.several("methods", methods, "be names of methods")
-    if not given:
+def _parse_methods(methods: Any, applicable: Sequence[str], hint: str | None) -> list[str]:
+    names: list[Any] = parameters.several("methods", methods, "be names of methods")
+    if not names:
         raise ParameterError("methods", "name at least one method", came(methods))
-    for name in given:
-        if not isinstance(name, str) or name not in known:
-            raise ParameterError("methods", f"be among {', '.join(known)} here", came(name), hint)
-    return list(dict.fromkeys(given))
+    for name in names:
+        if not isinstance(name, str) or name not in applicable:
+            raise ParameterError("methods", f"be among {', '.join(applicable)} here", came(name), hint)
+    return list(dict.fromkeys(names))
 
 
-# ---- who is imagined --------------------------------------------------------------------------------------------
+# ---- imagined users ---------------------------------------------------------------------------------------------
 
 
-def _crowd(like: object, domain: Domain | None, most: int | None) -> Crowd:
-    """The users of a question without groups, with the items of its domain where it has one."""
-    size = None if domain is None else _size(domain)
+def _imagine_crowd(like: object, domain: Domain | None, max_items: int | None) -> Crowd:
+    """Return the users of a question without groups, with the items of its domain if it has one."""
+    size = None if domain is None else _domain_size(domain)
     if like is None or isinstance(like, Population):
-        given = Population() if like is None else like
-        if given.groups is not None:
-            raise ParameterError("groups", "be left out if the question has no by", came(given.groups))
-        return _imagined(given if size is None else replace(given, items=size))
-    counts = _released(like)
+        population = Population() if like is None else like
+        if population.groups is not None:
+            raise ParameterError("groups", "be left out if the question has no by", came(population.groups))
+        return _imagine_users(population if size is None else replace(population, items=size))
+    counts = _parse_released(like)
     if size is not None and size < len(counts):
         raise ParameterError("domain", "have at least as many items as there are counts", size)
-    return Released(counts=counts, items=size or len(counts), items_per_user=most or 1)
+    return Released(counts=counts, items=size or len(counts), items_per_user=max_items or 1)
 
 
-def _size(domain: Domain) -> int:
-    """How many items a domain has."""
+def _domain_size(domain: Domain) -> int:
+    """Return the number of items of a domain."""
     size = most_items(domain)
     if size is None or size > MAX_ITEMS:
         must = f"be a list, a range or a number, of {MAX_ITEMS:,} items at most"
@@ -268,14 +297,14 @@ def _size(domain: Domain) -> int:
     return size
 
 
-def _imagined(given: Population) -> Zipf:
-    """The users as numbers that are computed with."""
-    mean, skew = float(given.mean_items), float(Fraction(given.skew))
-    return Zipf(users=given.users, items=given.items, items_per_user=mean, skew=skew)
+def _imagine_users(population: Population) -> Zipf:
+    """Return the users of a population."""
+    mean_items, skew = float(population.mean_items), float(Fraction(population.skew))
+    return Zipf(users=population.users, items=population.items, items_per_user=mean_items, skew=skew)
 
 
-def _in_groups(like: object, within: int | None) -> Population:
-    """The users of a question by group."""
+def _parse_groups(like: object, within: int | None) -> Population:
+    """Return the population of a question by group."""
     if within is not None:
         raise ParameterError("within", "be left out if the question has by", within)
     if not isinstance(like, Population) or like.groups is None:
@@ -284,46 +313,55 @@ def _in_groups(like: object, within: int | None) -> Population:
     return like
 
 
-def _groups(people: Population, most: int | None) -> dict[str, Any]:
-    """The groups, in how many of them users are, and in how many they count: several numbers where none is said."""
-    groups: Any = people.groups
-    compared = tuple(one for one in by_group.COMPARED_BOUNDS if one <= len(groups)) if most is None else (most,)
-    return {"groups": groups, "groups_per_user": people.groups_per_user, "max_groups_per_user": compared}
+def _group_parameters(population: Population, max_groups: int | None) -> dict[str, Any]:
+    """Return the groups, groups per user, and bounds on groups per user.
+
+    Several bounds are compared if the question has none.
+    """
+    groups: Any = population.groups
+    bounds = (
+        tuple(bound for bound in by_group.COMPARED_BOUNDS if bound <= len(groups))
+        if max_groups is None
+        else (max_groups,)
+    )
+    return {"groups": groups, "groups_per_user": population.groups_per_user, "max_groups_per_user": bounds}
 
 
-def _released(like: object) -> Floats:
-    """Counts of an earlier release."""
+def _parse_released(like: object) -> Floats:
+    """Return the counts of an earlier release, or counts that are given as numbers."""
     if not isinstance(like, Release):
-        return _counts(like)
+        return _parse_counts(like)
     if not like.counted:
-        raise ParameterError("like", MUST_BE_LIKE, "a Release without", "ask for them with counts=True")
-    return _counts([item.count for item in like])
+        raise ParameterError("like", _MUST_BE_LIKE, "a Release without", "ask for them with counts=True")
+    return _parse_counts([item.count for item in like])
 
 
-@parameters.unquoted("like", MUST_BE_LIKE)
-def _counts(like: Any) -> Floats:
-    """The largest first; noise may have taken some below 0, which says none."""
+@parameters.unquoted("like", _MUST_BE_LIKE)
+def _parse_counts(like: Any) -> Floats:
+    """Return counts, the largest first; negative ones, which noise may make, become 0."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
-        raise ParameterError("like", MUST_BE_LIKE, came(like))
-    whole = [parameters.whole("like", one, least=-(2**53)) for one in parameters.several("like", like, MUST_BE_LIKE)]
-    if not any(one > 0 for one in whole):
-        raise ParameterError("like", MUST_BE_LIKE, "none above 0")
-    if max(whole) > 2**53:
+        raise ParameterError("like", _MUST_BE_LIKE, came(like))
+    counts = [
+        parameters.whole("like", count, least=-(2**53)) for count in parameters.several("like", like, _MUST_BE_LIKE)
+    ]
+    if not any(count > 0 for count in counts):
+        raise ParameterError("like", _MUST_BE_LIKE, "none above 0")
+    if max(counts) > 2**53:
         raise ParameterError("like", "be at most 2^53", "a larger one")
-    return -np.sort(-np.maximum(np.array(whole, dtype=np.float64), 0))
+    return -np.sort(-np.maximum(np.array(counts, dtype=np.float64), 0))
 
 
 # ---- sentences --------------------------------------------------------------------------------------------------
 
 
-def _bound(most: int | None) -> list[str]:
-    return [] if most is None else [f"Every user keeps at most {most} items, chosen at random."]
+def _describe_bound(max_items: int | None) -> list[str]:
+    return [] if max_items is None else [f"Every user keeps at most {max_items} items, chosen at random."]
 
 
-def _why(most: int | None, users: bool) -> str:
-    """Why a method of a union may not apply."""
-    reasons = [] if most is not None else ["most need max_items_per_user"]
-    if not users:
+def _explain_omission(max_items: int | None, has_users: bool) -> str:
+    """Return why some methods of a union do not apply."""
+    reasons = [] if max_items is not None else ["most need max_items_per_user"]
+    if not has_users:
         reasons.append(
             "policies and rounds depend on who shares which items, so they need simulated users, with at most about "
             f"{MAX_EVENTS:,} uses of items in all"
@@ -331,8 +369,8 @@ def _why(most: int | None, users: bool) -> str:
     return "; ".join(reasons)
 
 
-def _assumed(terms: dict[str, object], crowd: Crowd) -> dict[str, object]:
-    given = {one.name: getattr(crowd, one.name) for one in fields(crowd)}  # type: ignore[arg-type]
+def _list_assumptions(terms: dict[str, object], crowd: Crowd) -> dict[str, object]:
+    assumptions = {field.name: getattr(crowd, field.name) for field in fields(crowd)}  # type: ignore[arg-type]
     if isinstance(crowd, Released):
-        given["like"] = len(crowd.counts)
-    return {**given, **terms}
+        assumptions["like"] = len(crowd.counts)
+    return {**assumptions, **terms}

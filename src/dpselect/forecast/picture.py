@@ -1,4 +1,4 @@
-"""The picture of a forecast: what each method may be expected to answer, against epsilon."""
+"""The picture of a forecast: the expected answers of each method, against epsilon."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dpselect.release.formatting import price
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture
 
-ITEMS, SMALLEST, LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
+ITEMS, SMALLEST, _LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is expected of one method at one epsilon."""
+    """The expected answer of one method at one epsilon."""
 
     epsilon: Fraction
     items: float
@@ -24,30 +24,37 @@ class Point:
 
 
 def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
-    """Three charts with a line for each method, and the ends of the lines in words."""
-    epsilons = {float(one.epsilon): price(one.epsilon) for of_line in lines.values() for one in of_line}
-    ends = Axis.of("epsilon", epsilons, log=True)
-    across = Axis("epsilon", ends.low, ends.high, list(epsilons.items()), log=True)
+    """Draw three charts with a line for each method, and put the ends of the lines into words."""
+    epsilons = {float(point.epsilon): price(point.epsilon) for points in lines.values() for point in points}
+    axis_range = Axis.of("epsilon", epsilons, log=True)
+    x_axis = Axis("epsilon", axis_range.low, axis_range.high, list(epsilons.items()), log=True)
 
-    def chart(name: str, value: Callable[[Point], float | None], *ends: float, log: bool = False) -> Chart:
-        drawn = [
-            Line(line, [(float(one.epsilon), found) for one in of_line if (found := value(one)) is not None])
-            for line, of_line in lines.items()
+    def chart(name: str, value: Callable[[Point], float | None], *fixed_values: float, log: bool = False) -> Chart:
+        chart_lines = [
+            Line(name_of_line, [(float(point.epsilon), y) for point in points if (y := value(point)) is not None])
+            for name_of_line, points in lines.items()
         ]
-        return Chart(drawn, across, Axis.of(name, [*ends, *(y for one in drawn for _, y in one.points)], log=log))
+        return Chart(
+            chart_lines,
+            x_axis,
+            Axis.of(name, [*fixed_values, *(y for line in chart_lines for _, y in line.points)], log=log),
+        )
 
     panels = [
-        chart(ITEMS, lambda one: one.items, 0),
-        chart(SMALLEST, lambda one: one.smallest or None, log=True),
-        chart(LOST_SHARE, lambda one: 100 * one.error, 0, 100),
+        chart(ITEMS, lambda point: point.items, 0),
+        chart(SMALLEST, lambda point: point.smallest or None, log=True),
+        chart(_LOST_SHARE, lambda point: 100 * point.error, 0, 100),
     ]
-    told = " ".join(f"{line}: {_told(of_line)}." for line, of_line in lines.items())
+    line_ends = " ".join(f"{line}: {_describe_ends(points)}." for line, points in lines.items())
     title = "What each method may be expected to answer, by epsilon"
-    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {LOST_SHARE}. {told}")
+    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {_LOST_SHARE}. {line_ends}")
 
 
-def _told(points: Sequence[Point]) -> str:
-    """The first point and the last."""
+def _describe_ends(points: Sequence[Point]) -> str:
+    """Describe the first point and the last."""
     ends = [points[0], points[-1]] if len(points) > 1 else points
-    said = (f"{one.items:.1f} items with {100 * one.error:.0f} % lost at epsilon {price(one.epsilon)}" for one in ends)
-    return ", ".join(said)
+    sentences = (
+        f"{point.items:.1f} items with {100 * point.error:.0f} % lost at epsilon {price(point.epsilon)}"
+        for point in ends
+    )
+    return ", ".join(sentences)

@@ -1,4 +1,4 @@
-"""Population: the users that a forecast imagines, as a value."""
+"""Population: the imagined users of a forecast, as a value."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMNS, NUMBER, whole
 from dpselect.questions.value import Value, frozen, param
 
-USERS, ITEMS, ITEMS_PER_USER = 10_000, 2_000, 10
-MAX_USERS, MAX_ITEMS, MAX_GROUPS = 10**12, 10**7, 1000
-MAX_SKEW = 10
-MUST_BE_GROUP_SIZES = "be numbers of users of groups, one for each"
+USERS, ITEMS, _ITEMS_PER_USER = 10_000, 2_000, 10
+_MAX_USERS, MAX_ITEMS, _MAX_GROUPS = 10**12, 10**7, 1000
+_MAX_SKEW = 10
+_MUST_BE_GROUP_SIZES = "be numbers of users of groups, one for each"
 
 
-def _skew(name: str, value: Any) -> Fraction:
-    must = f"be a number from 0 to {MAX_SKEW}"
-    found = parameters.rational(name, value, must)
-    if not 0 <= found <= MAX_SKEW:
+def _parse_skew(name: str, value: Any) -> Fraction:
+    must = f"be a number from 0 to {_MAX_SKEW}"
+    skew = parameters.rational(name, value, must)
+    if not 0 <= skew <= _MAX_SKEW:
         raise ParameterError(name, must, came(value))
-    return found
+    return skew
 
 
-@parameters.unquoted("groups", MUST_BE_GROUP_SIZES)
-def _sizes(value: Any) -> tuple[int, ...]:
+@parameters.unquoted("groups", _MUST_BE_GROUP_SIZES)
+def _parse_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
-        raise ParameterError("groups", MUST_BE_GROUP_SIZES, came(value))
+        raise ParameterError("groups", _MUST_BE_GROUP_SIZES, came(value))
     sizes = [
-        parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, MUST_BE_GROUP_SIZES)
+        parameters.whole("groups", size, least=1) for size in parameters.several("groups", value, _MUST_BE_GROUP_SIZES)
     ]
-    if not 1 <= len(sizes) <= MAX_GROUPS:
-        raise ParameterError("groups", f"{MUST_BE_GROUP_SIZES}, and at most {MAX_GROUPS:,}", f"{len(sizes):,}")
+    if not 1 <= len(sizes) <= _MAX_GROUPS:
+        raise ParameterError("groups", f"{_MUST_BE_GROUP_SIZES}, and at most {_MAX_GROUPS:,}", f"{len(sizes):,}")
     return tuple(sizes)
 
 
-SKEW = replace(NUMBER, read=_skew)
-SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _sizes(value))
+_SKEW = replace(NUMBER, read=_parse_skew)
+SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _parse_sizes(value))
 
 
 @frozen
@@ -57,20 +57,20 @@ class Population(Value):
 
     said_as: ClassVar[str] = "a population"
 
-    users: int = param(whole(1, MAX_USERS), default=USERS, help="how many there are")
+    users: int = param(whole(1, _MAX_USERS), default=USERS, help="how many there are")
     _: KW_ONLY
     items: int = param(whole(1, MAX_ITEMS), default=ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
         NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )
     skew: Number = param(
-        SKEW, default=1.1, help="the popularity of the r-th item is r^-skew; with 0 all are equally popular"
+        _SKEW, default=1.1, help="the popularity of the r-th item is r^-skew; with 0 all are equally popular"
     )
     groups: int | Sequence[int] | None = param(SIZES, default=None, help="how many users each group has")
     groups_per_user: Number = param(NUMBER, default=1, help="how many of them a user is in, on average")
 
     def check(self) -> None:
-        """Nobody has nearly all items, and what is said of groups fits them."""
+        """Refuse users who have nearly all items, and group parameters that do not fit the groups."""
         if self.mean_items > Fraction(9, 10) * self.items:
             raise ParameterError("items_per_user", "be at most nine tenths of items", f"{float(self.mean_items):g}")
         groups: Any = self.groups
@@ -84,6 +84,6 @@ class Population(Value):
 
     @property
     def mean_items(self) -> Fraction:
-        """How many items a user has on average."""
-        usual = min(Fraction(ITEMS_PER_USER), Fraction(self.items, 2))
-        return usual if self.items_per_user is None else Fraction(self.items_per_user)
+        """The mean number of items per user."""
+        default = min(Fraction(_ITEMS_PER_USER), Fraction(self.items, 2))
+        return default if self.items_per_user is None else Fraction(self.items_per_user)

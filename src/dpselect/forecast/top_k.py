@@ -31,7 +31,7 @@ RUNS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class TopKForecast:
-    """What a caller wants to know about a top k."""
+    """The parameters of a forecast of a top k."""
 
     k: int
     delta: Fraction
@@ -42,94 +42,97 @@ class TopKForecast:
     within: int | None = None
 
     def plan(self, method: str, epsilon: Fraction | None, items: int) -> TopKPlan:
-        """As a Dataset would ask it, at an epsilon or at what follows from `within`."""
-        how = Method(method, k_bar=self.k_bar)
+        """Return the plan that a Dataset would make, at an epsilon or at the one that follows from `within`."""
+        chosen_method = Method(method, k_bar=self.k_bar)
         return TopKPlan(
-            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=how),
+            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=chosen_method),
             payment=Payment(epsilon=epsilon, delta=self.delta, within=self.within),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )
 
 
-def applicable_methods(*, known: bool) -> list[str]:
-    """The methods that apply."""
-    return [name for name in methods.names("top_k", domain=known) if name != DISCOVER]
+def applicable_methods(*, has_domain: bool) -> list[str]:
+    """Return the methods that apply."""
+    return [name for name in methods.names("top_k", domain=has_domain) if name != DISCOVER]
 
 
 def top_k_rows(
     terms: TopKForecast,
     crowd: Crowd,
-    chosen: Sequence[str],
+    method_names: Sequence[str],
     epsilons: Sequence[Fraction | None],
     draws: Draws,
-    tell: Callable[[float], None],
-    said: list[str],
+    report_progress: Callable[[float], None],
+    sentences: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each method and epsilon, None for what follows from `within`; what that costs is `said`."""
-    counts = np.rint(expected_counts(crowd, None)).astype(np.int64)  # a ranking is of all items of a user
+    """Yield a row for each method and epsilon; an epsilon of None follows from `within`.
+
+    Sentences about the price of `within`, and about methods without one, are appended to `sentences`.
+    """
+    counts = np.rint(expected_counts(crowd, None)).astype(np.int64)  # a ranking uses all items of a user
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
-    histogram = group_counts(counts)
-    total = len(chosen) * len(epsilons)
-    for place, method in enumerate(chosen):
-        for step, epsilon in enumerate(epsilons):
-            tell((place * len(epsilons) + step) / total)
+    histogram = _group_counts(counts)
+    total = len(method_names) * len(epsilons)
+    for method_index, method in enumerate(method_names):
+        for epsilon_index, epsilon in enumerate(epsilons):
+            report_progress((method_index * len(epsilons) + epsilon_index) / total)
             try:
                 plan = terms.plan(method, epsilon, crowd.items)
             except ParameterError as error:
-                if error.parameter != "within" or len(chosen) == 1:
+                if error.parameter != "within" or len(method_names) == 1:
                     raise
-                said.append(f"{method} is left out: within must {error.must}.")
+                sentences.append(f"{method} is left out: within must {error.must}.")
                 continue
-            said += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
+            sentences += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
             candidates = crowd.items if terms.known else None
-            yield run_method(method, plan.selection, counts, candidates, histogram, draws)
+            yield _run_method(method, plan.selection, counts, candidates, histogram, draws)
 
 
-def run_method(
+def _run_method(
     method: str, plan: Selection, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
-    """Mean and spread of some answers."""
-    best = int(counts[: plan.selector.k].sum())
-    found: list[int] = []
-    lost: list[float] = []
-    seen = np.zeros(len(counts))
+    """Return the mean and the spread of some answers of one method."""
+    best_total = int(counts[: plan.selector.k].sum())
+    numbers_of_items: list[int] = []
+    lost_shares: list[float] = []
+    release_frequencies = np.zeros(len(counts))
     for _ in range(RUNS):
-        places = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
-        seen[places] += 1 / RUNS
-        found.append(len(places))
-        lost.append(1 - int(counts[places].sum()) / best if best else 0.0)
+        ranks = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
+        release_frequencies[ranks] += 1 / RUNS
+        numbers_of_items.append(len(ranks))
+        lost_shares.append(1 - int(counts[ranks].sum()) / best_total if best_total else 0.0)
     return ForecastRow(
         method=method,
         epsilon=plan.privacy.epsilon,
-        items=float(np.mean(found)),
-        items_spread=float(np.std(found, ddof=1)),
-        smallest_count=smallest_likely(counts, seen),
-        error=float(np.mean(lost)),
-        error_spread=float(np.std(lost, ddof=1)),
-        threshold=find_threshold(plan, counts),
+        items=float(np.mean(numbers_of_items)),
+        items_spread=float(np.std(numbers_of_items, ddof=1)),
+        smallest_count=smallest_likely(counts, release_frequencies),
+        error=float(np.mean(lost_shares)),
+        error_spread=float(np.std(lost_shares, ddof=1)),
+        threshold=_find_threshold(plan, counts),
         within=plan.shortfall(candidates),
     )
 
 
-def find_threshold(plan: Selection, counts: Int64) -> float | None:
-    """Where bottom stands, if there is one."""
-    s = plan.selector
-    if isinstance(s, LimitedDomain):
-        return count_at_rank(counts, s.terms.k_bar) + s.height
-    if isinstance(s, LimitedDomainSparse):
-        return float(count_at_rank(counts, s.terms.k_bar) + s.terms.height)
+def _find_threshold(plan: Selection, counts: Int64) -> float | None:
+    """Return the height of bottom, or None if the mechanism has none."""
+    selector = plan.selector
+    if isinstance(selector, LimitedDomain):
+        return _count_at_rank(counts, selector.terms.k_bar) + selector.height
+    if isinstance(selector, LimitedDomainSparse):
+        return float(_count_at_rank(counts, selector.terms.k_bar) + selector.terms.height)
     return None
 
 
-def count_at_rank(counts: Int64, k_bar: int) -> int:
-    """The count of rank k_bar + 1, 0 where there is none."""
+def _count_at_rank(counts: Int64, k_bar: int) -> int:
+    """Return the count at rank k_bar + 1, or 0 if there is none."""
     return int(counts[k_bar]) if len(counts) > k_bar else 0
 
 
-def group_counts(counts: Int64) -> CountGroups:
-    """Equal counts in one group; an item is known by its rank."""
+def _group_counts(counts: Int64) -> CountGroups:
+    """Group equal counts; an item's label is its rank."""
     values, sizes = np.unique(-counts, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return CountGroups(

@@ -1,4 +1,4 @@
-"""Forecast of a set union: sums of release probabilities, over invented users or from counts alone."""
+"""Forecast of a set union: sums of release probabilities, over imagined users or from counts alone."""
 
 from __future__ import annotations
 
@@ -29,231 +29,255 @@ from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 
-RUNS = 5  # of mechanisms with rounds, whose chances have no formula
-ORDERS = 3  # of users and items, for policies, whose weights depend on them
+RUNS = 5  # of mechanisms with rounds, whose release probabilities have no formula
+ORDERS = 3  # of users and items, for policies, whose weights depend on the order
 
 
-def methods_by_rule(kind: WeightRule) -> tuple[str, ...]:
-    """The methods whose users give in this way."""
-    return tuple(one.name for one in methods.methods("union") if one.weights is kind)
+def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
+    """Return the methods with this rule of weights."""
+    return tuple(method.name for method in methods.methods("union") if method.weights is rule)
 
 
-SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (methods_by_rule(kind) for kind in WeightRule)
+SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (_methods_by_rule(rule) for rule in WeightRule)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnionForecast:
-    """What a caller wants to know about a set union."""
+    """The parameters of a forecast of a set union."""
 
     delta: Fraction
     max_items_per_user: int | None
     threshold: int | None = None
     counts: bool = False
 
-    def bound(self, method: str) -> dict[str, Any]:
-        """The bound on the items of a user, for a method that takes one."""
-        most = self.max_items_per_user
-        needless = most is None or methods.named("union", method).bound is NeedsBound.NONE
-        return {} if needless else {"max_items_per_user": most}
+    def bound_arguments(self, method: str) -> dict[str, Any]:
+        """Return the bound on the items of a user as keyword arguments, for a method that takes one."""
+        max_items = self.max_items_per_user
+        has_no_bound = max_items is None or methods.named("union", method).bound is NeedsBound.NONE
+        return {} if has_no_bound else {"max_items_per_user": max_items}
 
     def make(self, method: str, epsilon: Fraction) -> Any:
-        """The mechanism, as a caller would make it."""
+        """Return the mechanism."""
         if not self.counts:
-            return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
-        return self.counted(method, epsilon).mechanisms[0]
+            return methods.named("union", method).make(
+                epsilon=epsilon, delta=self.delta, **self.bound_arguments(method)
+            )
+        return self.make_bounded_union(method, epsilon).mechanisms[0]
 
-    def counted(self, method: str, epsilon: Fraction) -> BoundedUnion:
-        """The union with the part of the price that its counts leave, and their noise."""
+    def make_bounded_union(self, method: str, epsilon: Fraction) -> BoundedUnion:
+        """Return the union with the part of the price that its counts leave, and the noise of the counts."""
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
         return BoundedUnion.of(plan, plan.most)
 
     def width(self, method: str, epsilon: Fraction) -> int:
-        """How near its counts are."""
-        near: Any = self.counted(method, epsilon).accuracy().numbers["width_of_counts"]
-        return int(near)
+        """Return the half width of the 95 % interval of its counts."""
+        half_width: Any = self.make_bounded_union(method, epsilon).accuracy().numbers["width_of_counts"]
+        return int(half_width)
 
-    def price(self, method: str) -> Fraction:
-        """The epsilon that follows from `threshold`."""
+    def price_for_threshold(self, method: str) -> Fraction:
+        """Return the epsilon that follows from `threshold`."""
         return self._plan(method, Payment(threshold=self.threshold, delta=self.delta)).epsilon
 
     def _plan(self, method: str, payment: Payment) -> UnionPlan:
-        facts = {"max_items_per_user": self.max_items_per_user} if self.counts else self.bound(method)
+        facts = {"max_items_per_user": self.max_items_per_user} if self.counts else self.bound_arguments(method)
         facts = {} if methods.named("union", method).bound is NeedsBound.NONE else facts
         return UnionPlan(question=Union(method=method, counts=self.counts), payment=payment, facts=Facts(**facts))
 
 
-def applicable_methods(most: int | None, *, users: bool) -> list[str]:
-    """The methods that can do with this bound on the items of a user, and without knowing users one by one."""
-    known = methods.names("union") if users else SUM_METHODS
-    return [name for name in known if most is not None or not needs_bound(name)]
+def applicable_methods(max_items: int | None, *, users: bool) -> list[str]:
+    """Return the methods that work with this bound on the items of a user.
+
+    `users` says whether users are known one by one.
+    """
+    candidates = methods.names("union") if users else SUM_METHODS
+    return [name for name in candidates if max_items is not None or not _needs_bound(name)]
 
 
-def is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
-    """Is the mechanism made in a second or two?"""
-    most = terms.max_items_per_user
+def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
+    """Return whether the mechanism is made within a second or two."""
+    max_items = terms.max_items_per_user
     share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
-    return method != "renyi-shaped" or (most is not None and has_curve(epsilon, terms.delta, most, share))
+    return method != "renyi-shaped" or (max_items is not None and has_curve(epsilon, terms.delta, max_items, share))
 
 
-def needs_bound(method: str) -> bool:
-    """Must max_items_per_user be given?"""
+def _needs_bound(method: str) -> bool:
+    """Return whether max_items_per_user is required."""
     return methods.named("union", method).bound is NeedsBound.REQUIRED
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Invented users, one by one. All mechanisms see them in the same few orders, keeping the same items."""
+    """Imagined users, one by one. All mechanisms see them in the same few orders, with the same items kept."""
 
     sets: UserSets
     draws: Draws
-    kept: dict[tuple[int | None, int], UserSets] = field(default_factory=dict)
+    bounded_sets: dict[tuple[int | None, int], UserSets] = field(default_factory=dict)
 
-    def ordered(self, most: int | None, time: int = 0) -> UserSets:
-        """Users and items in random order, each user bounded; another order each time."""
-        key = most, time
-        if key not in self.kept:
-            self.kept[key] = users_and_items_in_order(bounded(self.sets, most, self.draws), self.draws)
-        return self.kept[key]
+    def order_sets(self, max_items: int | None, order: int = 0) -> UserSets:
+        """Return users and items in random order, with each user bounded; another order for each `order`."""
+        key = max_items, order
+        if key not in self.bounded_sets:
+            self.bounded_sets[key] = users_and_items_in_order(bounded(self.sets, max_items, self.draws), self.draws)
+        return self.bounded_sets[key]
 
     @cached_property
     def users(self) -> Floats:
-        """How many users each item has, before any bound."""
+        """The number of users of each item, before any bound."""
         return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """What a crowd gives on average. For sums it does not depend on epsilon, and is found once a method."""
+    """Expected weights of a crowd. For sums they do not depend on epsilon, and are cached by method."""
 
     crowd: Crowd
-    found: dict[str, Floats] = field(default_factory=dict)
+    weights_by_method: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def users(self) -> Floats:
-        """How many users each item has, before any bound."""
+        """The expected number of users of each item, before any bound."""
         return expected_counts(self.crowd, None)
 
-    def weights(self, method: str, mechanism: SetUnion, most: int | None) -> Floats:
-        """The expected weights."""
-        if method not in self.found:
-            weights = self.crowd.expected_weights(most, mechanism.share)
-            # These laws know whole numbers only, and would round an average down.
-            self.found[method] = (
+    def weights(self, method: str, mechanism: SetUnion, max_items: int | None) -> Floats:
+        """Return the expected weights."""
+        if method not in self.weights_by_method:
+            weights = self.crowd.expected_weights(max_items, mechanism.share)
+            # These laws are of whole numbers, and would round an average down.
+            self.weights_by_method[method] = (
                 np.rint(weights) if isinstance(mechanism, CountLaplace | TruncatedGeometric) else weights
             )
-        return self.found[method]
+        return self.weights_by_method[method]
 
 
 def union_rows(
     terms: UnionForecast,
-    world: Sample | Averages,
-    chosen: Sequence[str],
+    crowd_data: Sample | Averages,
+    method_names: Sequence[str],
     epsilons: Sequence[Fraction | None],
-    tell: Callable[[float], None],
+    report_progress: Callable[[float], None],
     refused: dict[str, list[Fraction]],
-    said: list[str],
+    sentences: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each method and epsilon, None for what follows from `threshold`.
+    """Yield a row for each method and epsilon; an epsilon of None follows from `threshold`.
 
-    A method that cannot be had at some epsilon is noted in `refused`, one that cannot promise `threshold` is `said`.
+    Epsilons that a method cannot have are added to `refused`; sentences about methods that cannot promise `threshold`
+    are appended to `sentences`.
     """
-    total = len(chosen) * len(epsilons)
-    for place, method in enumerate(chosen):
-        for step, given in enumerate(epsilons):
-            tell((place * len(epsilons) + step) / total)
+    total = len(method_names) * len(epsilons)
+    for method_index, method in enumerate(method_names):
+        for epsilon_index, requested_epsilon in enumerate(epsilons):
+            report_progress((method_index * len(epsilons) + epsilon_index) / total)
             mechanism = None
             try:
-                epsilon = given or terms.price(method)
+                epsilon = requested_epsilon or terms.price_for_threshold(method)
             except ParameterError as error:
-                if error.parameter != "threshold" or len(chosen) == 1:
+                if error.parameter != "threshold" or len(method_names) == 1:
                     raise
-                said.append(f"{method} is left out: threshold must {error.must}.")
+                sentences.append(f"{method} is left out: threshold must {error.must}.")
                 continue
             with contextlib.suppress(ParameterError):
-                mechanism = terms.make(method, epsilon) if is_quick(method, epsilon, terms) else None
+                mechanism = terms.make(method, epsilon) if _is_quick(method, epsilon, terms) else None
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
-            if isinstance(world, Averages):
-                row = forecast_by_formula(method, epsilon, mechanism, world)
+            if isinstance(crowd_data, Averages):
+                row = forecast_by_formula(method, epsilon, mechanism, crowd_data)
             else:
-                row = (forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
-                    method, epsilon, mechanism, world
+                row = (_forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
+                    method, epsilon, mechanism, crowd_data
                 )
             yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
 
 
-def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:
-    """Expected weights, and the chances at them."""
-    most: int | None = mechanism.max_items_per_user
-    likely = release_probabilities(mechanism.law, world.weights(method, mechanism, most))
-    if world.crowd.has_equal_users:
-        needed: int | None = users_needed(mechanism, most, world.crowd.typical_items)
+def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, averages: Averages) -> ForecastRow:
+    """Return a row from expected weights and their release probabilities."""
+    max_items: int | None = mechanism.max_items_per_user
+    probabilities = release_probabilities(mechanism.law, averages.weights(method, mechanism, max_items))
+    if averages.crowd.has_equal_users:
+        smallest_count: int | None = _users_needed(mechanism, max_items, averages.crowd.typical_items)
     else:
-        needed = smallest_likely(world.users, likely)
-    return summarize(method, epsilon, [likely], world.users, needed, mechanism.threshold)
+        smallest_count = smallest_likely(averages.users, probabilities)
+    return _summarize(method, epsilon, [probabilities], averages.users, smallest_count, mechanism.threshold)
 
 
 def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
-    """The weights that the invented users give, and the chances at them; for policies in some orders."""
-    most: int | None = mechanism.max_items_per_user
-    likely = []
-    for time in range(ORDERS if method in POLICY_METHODS else 1):
-        weights, unit = mechanism.weigh(sample.ordered(most, time))
-        likely.append(release_probabilities(mechanism.law, weights, unit))
-    needed = smallest_likely(sample.users, np.mean(likely, axis=0))
-    return summarize(method, epsilon, likely, sample.users, needed, mechanism.threshold)
+    """Return a row from the weights of imagined users; for policies, in several orders."""
+    max_items: int | None = mechanism.max_items_per_user
+    probabilities = []
+    for order in range(ORDERS if method in POLICY_METHODS else 1):
+        weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
+        probabilities.append(release_probabilities(mechanism.law, weights, unit))
+    smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
+    return _summarize(method, epsilon, probabilities, sample.users, smallest_count, mechanism.threshold)
 
 
-def summarize(
-    method: str, epsilon: Fraction, likely: Sequence[Floats], users: Floats, smallest: int | None, threshold: Fraction
+def _summarize(
+    method: str,
+    epsilon: Fraction,
+    probabilities: Sequence[Floats],
+    users: Floats,
+    smallest: int | None,
+    threshold: Fraction,
 ) -> ForecastRow:
-    """In each order items come back independently of each other, each with its chance."""
-    items, items_spread = mean_and_spread(likely, np.ones(len(users)))
-    found, error_spread = mean_and_spread(likely, users / (float(users.sum()) or 1.0))
+    """Return a row from release probabilities, one array for each order; in each, items are released independently."""
+    items, items_spread = _mean_and_spread(probabilities, np.ones(len(users)))
+    kept_share, error_spread = _mean_and_spread(probabilities, users / (float(users.sum()) or 1.0))
     return ForecastRow(
         method=method,
         epsilon=epsilon,
         items=items,
         items_spread=items_spread,
         smallest_count=smallest,
-        error=1 - found,
+        error=1 - kept_share,
         error_spread=error_spread,
         threshold=float(threshold),
     )
 
 
-def mean_and_spread(likely: Sequence[Floats], values: Floats) -> tuple[float, float]:
-    """Of the values of released items added up: the variance of the coins, and that between orders."""
-    means = [float(chance @ values) for chance in likely]
-    coins = float(np.mean([float((chance * (1 - chance)) @ values**2) for chance in likely]))
-    orders = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
-    return float(np.mean(means)), math.sqrt(coins + orders)
+def _mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[float, float]:
+    """Return the mean and the standard deviation of the sum of the values of released items.
+
+    The variance is that of the releases, averaged over orders, and that of the means of the orders.
+    """
+    means = [float(order_probabilities @ values) for order_probabilities in probabilities]
+    release_variance = float(
+        np.mean(
+            [
+                float((order_probabilities * (1 - order_probabilities)) @ values**2)
+                for order_probabilities in probabilities
+            ]
+        )
+    )
+    order_variance = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
+    return float(np.mean(means)), math.sqrt(release_variance + order_variance)
 
 
-def forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
-    """Mean and spread of some answers."""
+def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
+    """Return the mean and the spread of some answers."""
     users = sample.users
-    found: list[int] = []
-    lost: list[float] = []
-    seen = np.zeros(len(users))
+    numbers_of_items: list[int] = []
+    lost_shares: list[float] = []
+    release_frequencies = np.zeros(len(users))
     for _ in range(RUNS):
         codes = mechanism(sample.sets, draws=sample.draws)
-        seen[codes] += 1 / RUNS
-        found.append(len(codes))
-        lost.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
+        release_frequencies[codes] += 1 / RUNS
+        numbers_of_items.append(len(codes))
+        lost_shares.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
     return ForecastRow(
         method=method,
         epsilon=epsilon,
-        items=float(np.mean(found)),
-        items_spread=float(np.std(found, ddof=1)),
-        smallest_count=smallest_likely(users, seen),
-        error=float(np.mean(lost)),
-        error_spread=float(np.std(lost, ddof=1)),
+        items=float(np.mean(numbers_of_items)),
+        items_spread=float(np.std(numbers_of_items, ddof=1)),
+        smallest_count=smallest_likely(users, release_frequencies),
+        error=float(np.mean(lost_shares)),
+        error_spread=float(np.std(lost_shares, ddof=1)),
     )
 
 
-def users_needed(mechanism: SetUnion, most: int | None, typical: int) -> int:
-    """Of users with so many items each, how many make half a chance: those who keep the item give it their share."""
-    kept = typical if most is None else min(typical, most)
-    return math.ceil(mechanism.threshold / mechanism.share(kept) * Fraction(typical, kept))
+def _users_needed(mechanism: SetUnion, max_items: int | None, typical: int) -> int:
+    """Return how many users, with `typical` items each, release an item with probability one half.
+
+    A user keeps an item with probability kept / typical, and then gives it share(kept).
+    """
+    kept_items = typical if max_items is None else min(typical, max_items)
+    return math.ceil(mechanism.threshold / mechanism.share(kept_items) * Fraction(typical, kept_items))

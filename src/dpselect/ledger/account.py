@@ -23,9 +23,9 @@ from dpselect.ledger.charge import Charge
 
 EVERYBODY = ""  # as an analyst: all of them together
 ALWAYS = ""  # as a period: data have none
-NO_DATA = ""  # as a data set: an entry is about the ledger itself
-MAX_NAME_LENGTH = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {MAX_NAME_LENGTH} visible characters, with single spaces between words"
+_NO_DATA = ""  # as a data set: an entry is about the ledger itself
+_MAX_NAME_LENGTH = 200  # characters: two names fit into one index row of every store
+_MUST = f"be a text of 1 to {_MAX_NAME_LENGTH} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # Letters, marks and symbols that Unicode ignores by default or draws as a blank.
@@ -38,29 +38,31 @@ _BLANK = frozenset(
     for point in range(first, last + 1)
 )  # fmt: skip
 ONE_USER = "one user"
-UNIT_HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
+_UNIT_HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
 
 
 def clean_name(parameter: str, name: object) -> str:
     """Return the name in NFC; ParameterError if a part of it is invisible."""
-    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME_LENGTH:
+    if not isinstance(name, str) or not 1 <= len(name) <= _MAX_NAME_LENGTH:
         raise ParameterError(parameter, _MUST, came(name))
     composed = unicodedata.normalize("NFC", name)
-    if is_clean(composed):
+    if _is_clean(composed):
         return composed
     invisible = next((character for character in composed if _is_invisible(character)), None)
     hint = "remove spaces at its ends, and all but one between words"
     if invisible is not None:
         hint = f"leave out U+{ord(invisible):04X}, which is invisible or another kind of space"
-    raise ParameterError(parameter, _MUST, ascii(name)[:MAX_NAME_LENGTH], hint)
+    raise ParameterError(parameter, _MUST, ascii(name)[:_MAX_NAME_LENGTH], hint)
 
 
 @lru_cache(maxsize=1024)
-def is_clean(name: str) -> bool:
+def _is_clean(name: str) -> bool:
     """Return whether a name is allowed as it is."""
     has_single_spaces = "  " not in name and name == name.strip(" ")
     is_composed = unicodedata.is_normalized("NFC", name)
-    return 1 <= len(name) <= MAX_NAME_LENGTH and has_single_spaces and is_composed and not any(map(_is_invisible, name))
+    return (
+        1 <= len(name) <= _MAX_NAME_LENGTH and has_single_spaces and is_composed and not any(map(_is_invisible, name))
+    )
 
 
 def _is_invisible(character: str) -> bool:
@@ -87,7 +89,7 @@ class Account:
     @staticmethod
     def from_stored(dataset: str, analyst: str) -> Account:
         """Return an account with exactly the names that a ledger has; ValueError for names that are never written."""
-        if not is_clean(dataset) or not (analyst == EVERYBODY or is_clean(analyst)):
+        if not _is_clean(dataset) or not (analyst == EVERYBODY or _is_clean(analyst)):
             raise ValueError("no such name is given")
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", dataset)
@@ -98,7 +100,7 @@ class Account:
     def for_ledger() -> Account:
         """Return the account of entries about the ledger itself."""
         account = object.__new__(Account)
-        object.__setattr__(account, "dataset", NO_DATA)
+        object.__setattr__(account, "dataset", _NO_DATA)
         object.__setattr__(account, "analyst", EVERYBODY)
         return account
 
@@ -165,7 +167,7 @@ class OneUnit:
                 return
             first_unit = "one column" if self._columns is None else said(self._columns)
         raise ParameterError(
-            "user", f"be {first_unit}, as in the first question to this budget", format_user(user), UNIT_HINT
+            "user", f"be {first_unit}, as in the first question to this budget", format_user(user), _UNIT_HINT
         )
 
 
@@ -195,6 +197,6 @@ def default_unit(user: str | None, period: str | None) -> str:
     """Return the unit of a promise that names none."""
     key: Key = "" if user is None else key_from(user)
     unit = f"one {unit_of(key)}"
-    if not is_clean(unit):
+    if not _is_clean(unit):
         unit = f"one combination of {len(key)} columns"
     return unit if period is None else f"{unit} in one {period}"

@@ -33,12 +33,12 @@ from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
-DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
-MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
-Where = str | os.PathLike[str] | Ledger
-NO_PERIODS = "be left out, because the data have no periods"
+_DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
+_MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
+LedgerSource = str | os.PathLike[str] | Ledger
+_NO_PERIODS = "be left out, because the data have no periods"
 During = str | Sequence[str] | None
-FREE = ApproxDP(Fraction(0), Fraction(0))
+_FREE = ApproxDP(Fraction(0), Fraction(0))
 
 
 @names_checked
@@ -90,7 +90,7 @@ class Budget:
 
     @staticmethod
     def open(
-        where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
+        where: LedgerSource, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
         """Return an analyst's quota in a ledger.
 
@@ -175,7 +175,7 @@ class Budget:
     @property
     def usual_delta(self) -> Fraction:
         """The delta of a question that needs one and names none."""
-        return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
+        return min(parameters.DELTA, self._promise.delta * _DELTA_SHARE)
 
     def pay(self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """Return the paid answer. If asking is interrupted once it has begun, the whole ceiling stays charged."""
@@ -231,7 +231,7 @@ class Budget:
         """Reserve a stated price, and return the function that settles it."""
         self._check_process()
         if during is not None:
-            raise ParameterError("during", NO_PERIODS, came(during))
+            raise ParameterError("during", _NO_PERIODS, came(during))
         self._unit.check_stated(stated.unit)
         ceiling = self._take(stated)
         return lambda: self._settle(ceiling, ceiling)
@@ -309,13 +309,13 @@ class LedgerBudget(Budget):
     """An analyst's quota in a ledger, which pays for questions. `Budget.open` makes it."""
 
     def __init__(
-        self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
+        self, where: LedgerSource, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> None:
         if not isinstance(where, (str, os.PathLike, Ledger)):
             raise ParameterError("budget", "be a Budget, a file, a postgresql:// address or a Ledger", came(where))
-        if not isinstance(where, Ledger) and len(os.fspath(where)) > MAX_ADDRESS_LENGTH:
+        if not isinstance(where, Ledger) and len(os.fspath(where)) > _MAX_ADDRESS_LENGTH:
             raise ParameterError(
-                "budget", f"be a path or address of at most {MAX_ADDRESS_LENGTH} characters", came(str(where))
+                "budget", f"be a path or address of at most {_MAX_ADDRESS_LENGTH} characters", came(str(where))
             )
         snapshot_value: object = snapshot
         if snapshot_value is not None and not (isinstance(snapshot_value, str) and snapshot_value.strip()):
@@ -369,7 +369,7 @@ class LedgerBudget(Budget):
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
         with self.ledger() as ledger:
             apart = ledger.data_account(self.account.dataset).promise.apart
-        return min(parameters.DELTA, apart / SET_ASIDE * DELTA_SHARE) if apart else parameters.DELTA
+        return min(parameters.DELTA, apart / SET_ASIDE * _DELTA_SHARE) if apart else parameters.DELTA
 
     @property
     def sharing(self) -> Sharing:
@@ -484,7 +484,7 @@ class PromiseBudget(LedgerBudget):
 def _parse_during(data: DataAccount, during: During) -> Periods | None:
     """Return the periods that are named, in the time zone and kind of the account."""
     if during is not None and data.period is None:
-        raise ParameterError("during", NO_PERIODS, came(during))
+        raise ParameterError("during", _NO_PERIODS, came(during))
     return None if during is None else periods_of(data.time, data.period, during, data.timezone)
 
 

@@ -1,4 +1,4 @@
-"""A charge: an amount in both currencies of an account, on a fixed decimal grid, so that sums are exact.
+"""Charges: amounts in both currencies of an account, on a fixed decimal grid, so that sums are exact.
 
 Also the parsing and formatting of amounts.
 """
@@ -14,9 +14,9 @@ from dpselect._ground.parameters import Number, probability, rational
 from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
-DECIMAL_PLACES = 30
-GRID = 10**DECIMAL_PLACES
-_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{DECIMAL_PLACES}}}", re.ASCII)
+_DECIMAL_PLACES = 30
+_GRID = 10**_DECIMAL_PLACES
+_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{_DECIMAL_PLACES}}}", re.ASCII)
 
 
 _AS_EPSILON = Fraction(-1)  # the default divergence: replaced by epsilon
@@ -38,7 +38,7 @@ class Charge:
         if self.renyi is _AS_EPSILON:
             object.__setattr__(self, "renyi", self.epsilon)
         for part in (self.epsilon, self.delta, self.renyi):
-            if part.numerator < 0 or GRID % part.denominator:
+            if part.numerator < 0 or _GRID % part.denominator:
                 raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.round_up")
 
     @staticmethod
@@ -110,13 +110,13 @@ class Ceiling:
 
 def _round_up(number: Fraction) -> Fraction:
     """Return the smallest multiple of 10^-30 that is at least the number."""
-    return Fraction(-(-number.numerator * GRID // number.denominator), GRID)
+    return Fraction(-(-number.numerator * _GRID // number.denominator), _GRID)
 
 
 def format_decimal(number: Fraction) -> str:
     """Format a number with 30 digits after the point, as it is stored."""
-    integer_part, fraction_part = divmod(number.numerator * (GRID // number.denominator), GRID)
-    return f"{integer_part}.{fraction_part:0{DECIMAL_PLACES}d}"
+    integer_part, fraction_part = divmod(number.numerator * (_GRID // number.denominator), _GRID)
+    return f"{integer_part}.{fraction_part:0{_DECIMAL_PLACES}d}"
 
 
 @lru_cache(maxsize=1024)  # most amounts are read many times
@@ -124,7 +124,7 @@ def parse_decimal(text: str) -> Fraction:
     """Parse a number that was stored; ValueError for any other text."""
     if not _DECIMAL.fullmatch(text):
         raise ValueError("no amount")
-    return Fraction(int(text.replace(".", "")), GRID)
+    return Fraction(int(text.replace(".", "")), _GRID)
 
 
 def format_amount(number: Fraction) -> str:

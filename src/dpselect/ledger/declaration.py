@@ -12,9 +12,9 @@ from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name, default_unit, parse_user
 from dpselect.ledger.charge import Charge, format_amount
-from dpselect.ledger.standing import DataAccount, Used
+from dpselect.ledger.standing import DataAccount, Usage
 
-MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
+_MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Declaration:
             period = one_of("period", period, SORTS)
         if timezone is not None:
             timezone = zone_of(timezone)
-        share = None if keep is None else part("keep", keep, MUST_BE_SHARE)
+        share = None if keep is None else part("keep", keep, _MUST_BE_SHARE)
         if share is not None and not 0 <= share < 1:
-            raise ParameterError("keep", MUST_BE_SHARE, came(keep))
+            raise ParameterError("keep", _MUST_BE_SHARE, came(keep))
         if time is not None and not (isinstance(time, str) and time.strip()):
             raise ParameterError("time", "be the name of a column", came(time))
         unit = None if unit is None else clean_name("unit", unit)
         return Declaration(share, unit, parse_user(user), period, time, timezone)
 
     def update_account(
-        self, dataset: str, total: Charge, previous: DataAccount | None, usages: Sequence[Used], *, was_asked: bool
+        self, dataset: str, total: Charge, previous: DataAccount | None, usages: Sequence[Usage], *, was_asked: bool
     ) -> DataAccount:
         """Return the account of the data from now on."""
         if total.delta >= 1:
@@ -78,7 +78,7 @@ class Declaration:
         return account
 
 
-def change_total(promise: Promise, total: Charge, usages: Sequence[Used]) -> Promise:
+def change_total(promise: Promise, total: Charge, usages: Sequence[Usage]) -> Promise:
     """Return the account with another total, which must cover what was used.
 
     An account that only added up begins to compose, if what was used leaves room for the delta that composition needs.

@@ -27,7 +27,7 @@ from dpselect.ledger.rows import (
     quota_row,
     used_row,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used
+from dpselect.ledger.standing import DataAccount, Standing, Usage
 
 T = TypeVar("T")
 _VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
@@ -167,14 +167,14 @@ class Journal:
         """Replace what was granted to an analyst."""
         self._store.run(sql.SET_QUOTA, quota_row(account, granted))
 
-    def all_used(self) -> dict[tuple[Account, str], Used]:
+    def all_used(self) -> dict[tuple[Account, str], Usage]:
         """Return what was used, by account and period, for all analysts of a data set together too."""
         usages = [self._parse("what was used", parse_used, row) for row in self._store.run(sql.ALL_USED)]
         return {(account, period): usage for account, period, usage in usages}
 
-    def used(self, account: Account, period: str) -> tuple[Used, Used]:
+    def used(self, account: Account, period: str) -> tuple[Usage, Usage]:
         """Return what the analyst used in the period, and what all did. Both have a row for ALWAYS from the start."""
-        used_by_analyst: dict[str, Used] = {}
+        used_by_analyst: dict[str, Usage] = {}
         for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
             owner, row_period, usage = self._parse(f"what {account} used", parse_used, row)
             if (
@@ -187,11 +187,11 @@ class Journal:
         own_usage, all_usage = used_by_analyst.get(account.analyst), used_by_analyst.get(EVERYBODY)
         if (all_usage is None and own_usage is not None) or (period == ALWAYS and None in (own_usage, all_usage)):
             raise self._damage_error(f"the usage of {account} is missing")
-        return own_usage or Used(), all_usage or Used()
+        return own_usage or Usage(), all_usage or Usage()
 
     def begin_used(self, account: Account) -> None:
         """Write that nothing was used yet, unless there is a row."""
-        self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Used()))
+        self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Usage()))
 
     def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
         """Return the analyst's standing in each period that `periods` returns for the data."""
@@ -202,7 +202,7 @@ class Journal:
         data = self.data(account.dataset) if data_row[0] is None else self._parse_promise(account.dataset, data_row)
         return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
 
-    def set_used(self, account: Account, period: str, own_usage: Used, all_usage: Used) -> None:
+    def set_used(self, account: Account, period: str, own_usage: Usage, all_usage: Usage) -> None:
         """Write what the analyst, and what all, used in one period."""
         everybody = Account.from_stored(account.dataset, EVERYBODY)
         self._store.run(
@@ -216,7 +216,7 @@ class Journal:
         for account, granted in self.quotas():
             periods = sorted(period for owner, period in usages if owner == account and period != ALWAYS) or [ALWAYS]
             for period in periods:
-                usage = usages.get((account, period), Used())
+                usage = usages.get((account, period), Usage())
                 balances.append(Balance(account, granted, usage.spent, usage.reserved, period))
         return balances
 

@@ -35,7 +35,7 @@ from dpselect.ledger.places import LedgerPlace, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.sql import build_tables, check_format
-from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, format_data_terms
+from dpselect.ledger.standing import DataAccount, Standing, Usage, charged_periods, check_user, format_data_terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -306,7 +306,7 @@ class Ledger:
             journal.append(end, draft)
             return standing
 
-    def _close(self, journal: Journal, entry: Entry, change: Callable[[Used, str, Charge], Used]) -> Standing:
+    def _close(self, journal: Journal, entry: Entry, change: Callable[[Usage, str, Charge], Usage]) -> Standing:
         """Change what each period of a reservation holds; return the standing in the period with the least left."""
         account, parts = entry.account, entry.parts
         standings = []
@@ -427,7 +427,7 @@ class Ledger:
         """Return how an owner stands: as if the whole promise for the data were their quota."""
         data, used = next(one for one in self.data_accounts() if one[0].dataset == account.dataset)
         whole = Charge.round_up(data.promise.epsilon, data.promise.delta)
-        usages = [used.get(name, Used()) for name in ([ALWAYS] if during is None else during.names)]
+        usages = [used.get(name, Usage()) for name in ([ALWAYS] if during is None else during.names)]
         return [Standing(account, data, whole, usage, usage) for usage in usages]
 
     def balance(self, account: Account) -> Balance:
@@ -451,11 +451,11 @@ class Ledger:
         with self._reading() as journal:
             return journal.data(dataset)
 
-    def data_accounts(self) -> list[tuple[DataAccount, dict[str, Used]]]:
+    def data_accounts(self) -> list[tuple[DataAccount, dict[str, Usage]]]:
         """Return the promise for each data set, and what was used of it, by period."""
         with self._snapshot() as journal:
             usages = sorted(journal.all_used().items(), key=lambda item: item[0][1])
-            accounts: list[tuple[DataAccount, dict[str, Used]]] = []
+            accounts: list[tuple[DataAccount, dict[str, Usage]]] = []
             for data in journal.all_data():
                 everybody = Account.from_stored(data.dataset, EVERYBODY)
                 used_by_period = {period: usage for (owner, period), usage in usages if owner == everybody}

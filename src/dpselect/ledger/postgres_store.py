@@ -81,7 +81,7 @@ class PostgresStore:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise ledger_error(self.place, error.sqlstate) from None
+            raise _ledger_error(self.place, error.sqlstate) from None
 
     @contextmanager
     def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
@@ -91,7 +91,7 @@ class PostgresStore:
                 self.run(_WAIT_FOR_TURN)
                 again()
             elif self.run(_FIND_META) != [(None,)]:
-                raise ledger_error(self.place, "42P07")
+                raise _ledger_error(self.place, "42P07")
             elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
             elif self.run(_IS_OWNED) != [(True,)]:
@@ -225,7 +225,7 @@ _SENTENCES: dict[str, tuple[str, str | None]] = {
 }
 
 
-def ledger_error(place: str, sqlstate: str | None) -> LedgerError:
+def _ledger_error(place: str, sqlstate: str | None) -> LedgerError:
     """Return the LedgerError for a SQLSTATE; without one, the connection broke."""
     state = sqlstate or "08000"
     unknown = (f"failed (SQLSTATE {state})", "ask the administrator of the server")

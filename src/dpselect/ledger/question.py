@@ -20,7 +20,7 @@ from dpselect.release.release import Release
 from dpselect.release.statement import PAID_AGAIN
 
 STATED = "stated"  # as a verb: a price that somebody stated for another library's release
-MAX_NAMED_FILES = 2  # in the description of a question
+_MAX_NAMED_FILES = 2  # in the description of a question
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def _describe_source(data: Mapping[str, Json]) -> str:
     """Describe the source: names of files without folders, or the kind of source, and the table."""
     source = data.get("source")
     files = [str(file[0]) for file in source if isinstance(file, list) and file] if isinstance(source, list) else []
-    names = [os.path.basename(os.path.normpath(path)) for path in files[:MAX_NAMED_FILES]]
-    suffix = f" and {len(files) - MAX_NAMED_FILES:,} more" if len(files) > MAX_NAMED_FILES else ""
+    names = [os.path.basename(os.path.normpath(path)) for path in files[:_MAX_NAMED_FILES]]
+    suffix = f" and {len(files) - _MAX_NAMED_FILES:,} more" if len(files) > _MAX_NAMED_FILES else ""
     description = (
         ", ".join(map(_truncate, names)) + suffix
         if files

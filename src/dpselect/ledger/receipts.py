@@ -16,7 +16,7 @@ from dpselect.ledger.standing import Standing
 from dpselect.release import formatting
 from dpselect.release.release import Receipt, Release
 
-REPEATED = "nothing: this is the stored answer to the same question"
+_REPEATED = "nothing: this is the stored answer to the same question"
 
 
 class Priced(Protocol):
@@ -63,7 +63,7 @@ def budget_receipt(
     cost_text, _, left_text = format_cost(cost, after=left)
     questions_left = at_least(promise, price, settled=totals.settled, pending=totals.pending)
     remaining = f"{left_text} left; {_format_questions_left(questions_left)}"
-    charge = REPEATED if is_repeat else f"{cost_text} of the budget ({_format_epsilon(plan)})"
+    charge = _REPEATED if is_repeat else f"{cost_text} of the budget ({_format_epsilon(plan)})"
     numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": questions_left}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": is_repeat}
     return Receipt(f"{charge}; {remaining}", numbers, price, payer)
@@ -89,7 +89,7 @@ def account_receipt(
     if left < own_share:
         own_text, common_text = (format_cost(cost, after=part)[2] for part in (own_share, common_share))
         remaining = f"of the quota {own_text} is left, of what all share {common_text}"
-    charge = REPEATED if is_repeat else f"{cost_text} of the budget of {account.analyst} ({_format_epsilon(plan)})"
+    charge = _REPEATED if is_repeat else f"{cost_text} of the budget of {account.analyst} ({_format_epsilon(plan)})"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": questions_left}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": is_repeat}

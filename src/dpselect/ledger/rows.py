@@ -21,7 +21,7 @@ from dpselect.ledger.entry import (
     parse_parts,
 )
 from dpselect.ledger.port import Cell, Row
-from dpselect.ledger.standing import DataAccount, Used, format_data_terms, parse_data_terms, total_charge
+from dpselect.ledger.standing import DataAccount, Usage, format_data_terms, parse_data_terms, total_charge
 
 
 class DamagedRowError(ValueError):
@@ -129,13 +129,17 @@ def quota_row(account: Account, granted: Charge) -> list[Cell]:
     return _with_seal(account.dataset, account.analyst, *_format_amounts(granted)[:2])
 
 
-def parse_used(row: Row) -> tuple[Account, str, Used]:
+def parse_used(row: Row) -> tuple[Account, str, Usage]:
     """Parse a row of the table used: by whom, in which period, how much."""
     _check_seal(row)
-    return _parse_account(row[0], row[2]), _parse_text(row[1]), Used(_parse_charge(*row[3:6]), _parse_charge(*row[6:9]))
+    return (
+        _parse_account(row[0], row[2]),
+        _parse_text(row[1]),
+        Usage(_parse_charge(*row[3:6]), _parse_charge(*row[6:9])),
+    )
 
 
-def used_row(account: Account, period: str, usage: Used) -> list[Cell]:
+def used_row(account: Account, period: str, usage: Usage) -> list[Cell]:
     """Return the cells of a usage, in the order of `sql.USED`."""
     return _with_seal(
         account.dataset, period, account.analyst, *_format_amounts(usage.spent), *_format_amounts(usage.reserved)

@@ -28,7 +28,7 @@ def _qualified_columns(table: str, columns: str) -> str:
 
 
 META = "SELECT version, ledger, entries, head FROM meta WHERE id = 1"
-VERSION = "SELECT version FROM meta WHERE id = 1"
+_VERSION = "SELECT version FROM meta WHERE id = 1"
 CHAIN_END = (
     "SELECT version, ledger, entries, head, number, digest, kind FROM meta LEFT JOIN entry "
     "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
@@ -80,7 +80,7 @@ def _upsert(table: str, columns: str, key: str, rows: int = 1) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES {values} ON CONFLICT ({key}) DO UPDATE SET {assignments}"
 
 
-NEW_META = "INSERT INTO meta (id, version, ledger, entries, head) VALUES (1, ?, ?, 0, ?)"
+_NEW_META = "INSERT INTO meta (id, version, ledger, entries, head) VALUES (1, ?, ?, 0, ?)"
 NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_placeholders(ENTRY)})"
 SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
 SET_VERSION = "UPDATE meta SET version = ? WHERE id = 1"
@@ -172,12 +172,12 @@ def _make_tables(store: Store, version: int) -> None:
     for statement in (*_TABLES, *_APPEND_ONLY[store.dialect]):
         store.run(statement.replace("{whole}", _INTEGER_TYPES[store.dialect]))
     ledger = fresh_key().hex()
-    store.run(NEW_META, (version, ledger, genesis_digest(ledger, FORMAT)))
+    store.run(_NEW_META, (version, ledger, genesis_digest(ledger, FORMAT)))
 
 
 def check_format(store: Store) -> None:
     """Refuse a ledger of a format that this program cannot read. Older formats are read, never written."""
-    rows = store.run(VERSION)
+    rows = store.run(_VERSION)
     version = rows[0][0] if rows else None
     if not isinstance(version, int):
         hint = "take it from a backup"

@@ -39,9 +39,9 @@ class SqliteStore:
     dialect = StoreDialect.SQLITE
     alive = True
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, made: bool = False) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, is_new: bool = False) -> None:
         self.place: str = str(path)
-        self._made = made
+        self._is_new = is_new
         self._path = path
         self._file = _file_identity(path)
         self.writable = writable
@@ -52,7 +52,7 @@ class SqliteStore:
         """Run a statement, and return all rows."""
         if sql.startswith(WRITE_PREFIXES) and not self._connection.in_transaction:
             raise interrupted_change_error(self.place)
-        with translated_errors(self.place):
+        with _translated_errors(self.place):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
@@ -74,7 +74,7 @@ class SqliteStore:
             _sync_folder(self._path)
         except BaseException:
             self.close()
-            if self._made and owns_file:
+            if self._is_new and owns_file:
                 self._path.unlink(missing_ok=True)
             raise
 
@@ -106,7 +106,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection; the last one also empties the write-ahead log."""
-        with translated_errors(self.place):
+        with _translated_errors(self.place):
             self._connection.close()
 
     @contextmanager
@@ -125,10 +125,10 @@ class SqliteStore:
 
 def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
     """Create a file for this user alone, or open an existing one without tables; the caller makes the tables."""
-    check_folder(path.resolve())
-    may_exist = may_exist and path.exists()
+    _check_folder(path.resolve())
+    exists = may_exist and path.exists()
     try:
-        if may_exist:
+        if exists:
             path.chmod(0o600)
         else:  # SQLite makes its log with the same rights
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -139,7 +139,7 @@ def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
             f"no ledger can be made at {path}: {_system_reason(error)}", "check the folder and the rights to it"
         ) from None
     path = path.resolve()
-    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, made=not may_exist)
+    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, is_new=not exists)
 
 
 def is_empty_sqlite(path: Path) -> bool:
@@ -150,7 +150,7 @@ def is_empty_sqlite(path: Path) -> bool:
     _check_file(path)
     connection = _connect(path.resolve(), "mode=rw")
     try:
-        with translated_errors(str(path)):
+        with _translated_errors(str(path)):
             return _has_no_tables(connection)
     finally:
         connection.close()
@@ -180,7 +180,7 @@ def open_sqlite(path: Path) -> SqliteStore:
     _check_file(path)
     path = path.resolve()  # the log lies beside the file itself, not beside a link to it
     _check_one_name(path)
-    warn_of_others(path)
+    _warn_of_others(path)
     if _has_right(path, os.W_OK) and _has_right(path.parent, os.W_OK):
         return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
     return _open_to_read(path)
@@ -232,7 +232,7 @@ def _check_one_name(path: Path) -> None:
 
 
 def _connect(path: Path, uri_options: str) -> sqlite3.Connection:
-    with translated_errors(str(path)):
+    with _translated_errors(str(path)):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{uri_options}",
             uri=True,
@@ -302,7 +302,7 @@ _SENTENCES: dict[int, tuple[str, str | None]] = {
 
 
 @contextmanager
-def translated_errors(place: str) -> Iterator[None]:
+def _translated_errors(place: str) -> Iterator[None]:
     """Turn SQLite's errors into LedgerError."""
     try:
         yield
@@ -327,7 +327,7 @@ def _translate(error: sqlite3.Error) -> tuple[str, str | None]:
 _FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")  # of the files that SQLite keeps beside the database
 
 
-def check_folder(path: Path) -> None:
+def _check_folder(path: Path) -> None:
     """Refuse to make a ledger where every user could replace it."""
     if _is_replaceable_by_all(path):
         raise LedgerError(
@@ -336,7 +336,7 @@ def check_folder(path: Path) -> None:
         )
 
 
-def warn_of_others(path: Path) -> None:
+def _warn_of_others(path: Path) -> None:
     """Warn of a ledger that is open to every user of the machine."""
     for file in (path.with_name(path.name + end) for end in _FILE_SUFFIXES):
         if _mode(file) & (stat.S_IROTH | stat.S_IWOTH):

@@ -22,7 +22,7 @@ from dpselect.ledger.account import ALWAYS, ONE_USER, Account, format_user, user
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
 HOLD_HINT = "an answer may cost less than is reserved; ask with a smaller epsilon"
-FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
+_FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
 _FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
@@ -47,7 +47,7 @@ class DataAccount:
     @property
     def fixed_terms(self) -> dict[str, str | None]:
         """The terms that cannot change after the first question."""
-        return {name: getattr(self, name) for name in FIXED_FIELDS}
+        return {name: getattr(self, name) for name in _FIXED_FIELDS}
 
     @property
     def open_to_analysts(self) -> Limits:
@@ -60,7 +60,7 @@ class DataAccount:
 
 
 @dataclass(frozen=True)
-class Used:
+class Usage:
     """The cost of answers, and the highest cost of open questions."""
 
     spent: Charge = ZERO
@@ -71,15 +71,15 @@ class Used:
         """The sum of what is spent and reserved."""
         return self.spent + self.reserved
 
-    def with_hold(self, ceiling: Charge) -> Used:
+    def with_hold(self, ceiling: Charge) -> Usage:
         """Return this with one more open question."""
         return replace(self, reserved=self.reserved + ceiling)
 
-    def with_settlement(self, ceiling: Charge, spent: Charge) -> Used:
+    def with_settlement(self, ceiling: Charge, spent: Charge) -> Usage:
         """Return this with an answer in place of an open question."""
-        return Used(self.spent + spent, self.reserved - ceiling)
+        return Usage(self.spent + spent, self.reserved - ceiling)
 
-    def without_hold(self, ceiling: Charge) -> Used:
+    def without_hold(self, ceiling: Charge) -> Usage:
         """Return this without an open question."""
         return replace(self, reserved=self.reserved - ceiling)
 
@@ -91,8 +91,8 @@ class Standing:
     account: Account
     data: DataAccount
     granted: Charge
-    own: Used
-    all: Used
+    own: Usage
+    all: Usage
 
     @property
     def order(self) -> int | None:
@@ -100,7 +100,7 @@ class Standing:
         return self.data.promise.order
 
     @property
-    def limits(self) -> list[tuple[Limits, Used]]:
+    def limits(self) -> list[tuple[Limits, Usage]]:
         """The two limits of a question, each with what was used of it."""
         return [(self.data.quota(self.granted), self.own), (self.data.open_to_analysts, self.all)]
 
@@ -207,8 +207,8 @@ def _refusal(owner: str, limits: Limits, usage: Charge, ceiling: Charge) -> Budg
 def format_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
     """Format what a question that does not fit must hold, and what is left, as shares; the first is larger.
 
-    A hold is the ceiling's own share. If that is no larger than the rest, because the other sum is full, it is the share
-    that the ceiling adds to what was used.
+    A hold is the ceiling's own share. If that is no larger than the rest, because the other sum is full, it is the
+    share that the ceiling adds to what was used.
     """
     left = max(Fraction(0), 1 - limits.part(used))
     own_share, added_share = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
@@ -292,7 +292,7 @@ def parse_data_terms(dataset: str, total: Charge, text: str) -> DataAccount:
     """Parse the text of `format_data_terms`; ValueError for anything else."""
     try:
         terms = json.loads(text)
-        order, fixed_terms = terms["order"], {name: terms[name] for name in FIXED_FIELDS}
+        order, fixed_terms = terms["order"], {name: terms[name] for name in _FIXED_FIELDS}
         apart, keep = (_parse_fraction(terms[name]) for name in ("apart", "keep"))
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None

@@ -1,4 +1,4 @@
-"""Where questions go: to a gateway of another process here, or of this one (`gateway/agents.py`)."""
+"""Desks: the ways of asking a gateway, in another process or in this one (`gateway/agents.py`)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ APPROVAL = "approval"
 
 @dataclass(frozen=True)
 class Desk:
-    """What one person may do with a gateway, in the bodies and replies of its HTTP. What goes wrong is ours."""
+    """The requests that one person may send to a gateway, as in its HTTP. Failures are DpselectErrors."""
 
     described: Callable[[], list[Any]]
     budget: Callable[[], list[Any]]
     answers: Callable[[], list[Any]]  # newest first
     answer: Callable[[str], Release]
     price: Callable[[Body], Body]
-    ask: Callable[[Body], Body]  # the job of a question, which may not have ended
-    look: Callable[[Body], Body]  # a job, a while later
+    ask: Callable[[Body], Body]  # returns the job of a question, which may not have ended
+    look: Callable[[Body], Body]  # returns the job a while later
 
     def wait_until_ended(self, job: Body) -> Body:
-        """The job once it has ended, or waits for somebody to agree."""
+        """Return the job once it has ended, or waits for approval."""
         while is_open(job):
             job = self.look(job)
         return job
 
 
 def is_open(job: Body) -> bool:
-    """Will it end by itself?"""
+    """Return whether a job will end by itself."""
     return job["state"] in RUNNING and job["state"] != APPROVAL
 
 
 def remote_desk(remote: Remote) -> Desk:
-    """A gateway at an address. A question has a key of its own, so what is sent twice is asked once."""
+    """Return the desk of a gateway at an address. Each question has its own key, so a retry is not paid twice."""
     wire = remote.data().wire
     return Desk(
         remote.described,
@@ -57,28 +57,28 @@ def remote_desk(remote: Remote) -> Desk:
 
 
 def describe_error(error: DpselectError) -> str:
-    """An error for an agent: `fix:` where it may correct what it sent, and `refused:` where that would be no use."""
+    """Format an error for an agent: `fix:` if it may correct what it sent, else `refused:`."""
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."
-    said = _in_json_words(error)
-    for where in ("GET /v1/data has", LISTS):  # of this process, and as an error of a gateway says it
-        said = said.replace(where, "the tool data has")
-    right = "owner" in getattr(error, "must", "") and "double quotes" not in said
-    return f"{'fix' if isinstance(error, ParameterError) and not right else 'refused'}: {said}"
+    sentence = _use_json_words(error)
+    for phrase in ("GET /v1/data has", LISTS):  # as this process, and as a gateway, writes it
+        sentence = sentence.replace(phrase, "the tool data has")
+    is_owners_right = "owner" in getattr(error, "must", "") and "double quotes" not in sentence
+    return f"{'fix' if isinstance(error, ParameterError) and not is_owners_right else 'refused'}: {sentence}"
 
 
-def _in_json_words(error: DpselectError) -> str:
-    """The text of an error whose booleans and nothing are those of JSON."""
+def _use_json_words(error: DpselectError) -> str:
+    """Return the text of an error with the booleans and null of JSON."""
     if not isinstance(error, ParameterError):
         return str(error)
-    came = {"True": "true", "False": "false", "None": "null"}.get(error.came, error.came)
-    said = str(error).replace(f", got {error.came}", f", got {came}", 1)
-    return said.replace("True or False", "true or false")
+    value = {"True": "true", "False": "false", "None": "null"}.get(error.came, error.came)
+    text = str(error).replace(f", got {error.came}", f", got {value}", 1)
+    return text.replace("True or False", "true or false")
 
 
-def refuse_unknown(tool: str, given: Body, known: Body) -> None:
-    """A name that a tool has not."""
-    for name in given:
-        if name not in known:
-            must = f"be left out: {tool} takes {', '.join(known) or 'nothing'}"
-            raise ParameterError(name, must, "a value", near_parameter(name, [*known]))
+def refuse_unknown(tool: str, arguments: Body, parameters: Body) -> None:
+    """Refuse an argument that a tool lacks."""
+    for name in arguments:
+        if name not in parameters:
+            must = f"be left out: {tool} takes {', '.join(parameters) or 'nothing'}"
+            raise ParameterError(name, must, "a value", near_parameter(name, [*parameters]))

@@ -1,7 +1,7 @@
-"""The Model Context Protocol, as far as a server of tools needs it: five methods, on lines of JSON.
+"""The part of the Model Context Protocol that a server of tools needs: five methods, on lines of JSON.
 
-The revisions of 2025-11-25 and before begin with `initialize`; that of 2026-07-28 says its revision in every request.
-A message that is none, or that asks for anything else, has an error as its reply, and changes nothing.
+Revisions up to 2025-11-25 begin with `initialize`; that of 2026-07-28 names its revision in every request. An invalid
+message, or one that asks for anything else, gets an error as its reply, and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dpselect.release.formatting import Json
 Reply = dict[str, Any]
 STATELESS = "2026-07-28"
 HANDSHAKE_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
-MAX_MESSAGE_BYTES = 1 << 20  # bytes of a message
-PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_REVISION = (
+_REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
+_MAX_MESSAGE_BYTES = 1 << 20  # bytes of a message
+_PARSE_ERROR, _INVALID_REQUEST, _UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR, _UNSUPPORTED_REVISION = (
     -32700,
     -32600,
     -32601,
@@ -36,19 +36,19 @@ INSTRUCTIONS = (
 
 
 class Tools(Protocol):
-    """What is offered."""
+    """The tools that a server offers."""
 
     def list_tools(self) -> list[dict[str, Json]]:
-        """Each tool, with the schema of its arguments."""
+        """Return each tool, with the schema of its arguments."""
         ...
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """The result of one, which may take until a tick; WrongError where it is not known."""
+        """Return the result of a tool, which may take until a tick; raise WrongError for an unknown tool."""
         ...
 
 
-class WrongError(Exception):
-    """A message that has an error as its reply."""
+class MessageError(Exception):
+    """Error for a message whose reply is an error."""
 
     def __init__(self, code: int, message: str, **data: Json) -> None:
         super().__init__(message)
@@ -57,100 +57,116 @@ class WrongError(Exception):
 
 
 def parse_message(line: bytes) -> Any:
-    """A message, which may still be anything."""
+    """Parse a line as JSON; the message may still be any value."""
     try:
-        if len(line) > MAX_MESSAGE_BYTES:
+        if len(line) > _MAX_MESSAGE_BYTES:
             raise ValueError
         return json_text.read(line)
     except ValueError:
-        raise WrongError(PARSE_ERROR, f"a message is one line of JSON of at most {MAX_MESSAGE_BYTES:,} bytes") from None
+        raise MessageError(
+            _PARSE_ERROR, f"a message is one line of JSON of at most {_MAX_MESSAGE_BYTES:,} bytes"
+        ) from None
 
 
 def reply_to(message: Any, tools: Tools, version: str, call: Callable[..., Any] | None = None) -> Reply | None:
-    """The reply to a message; None where it asks for none. `call` stands for that of the tools."""
+    """Return the reply to a message, or None if it needs none. `call` replaces that of the tools."""
     number = message.get("id") if isinstance(message, dict) else None
     number = number if isinstance(number, (str, int)) and not isinstance(number, bool) else None
     try:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise WrongError(INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
-        method, given = message.get("method"), message.get("params", {})
+            raise MessageError(_INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
+        method, params = message.get("method"), message.get("params", {})
         if "id" not in message or (method is None and ("result" in message or "error" in message)):
-            return None  # a notification, or a reply to what was never asked
+            return None  # a notification, or a reply to a request that was never sent
         if not isinstance(method, str) or number is None:
-            raise WrongError(INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
-        if not isinstance(given, dict):
-            raise WrongError(INVALID_PARAMS, "params must be an object")
-        return {"jsonrpc": "2.0", "id": number, "result": _result(method, given, tools, version, call or tools.call)}
-    except WrongError as wrong:
+            raise MessageError(_INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
+        if not isinstance(params, dict):
+            raise MessageError(INVALID_PARAMS, "params must be an object")
+        return {
+            "jsonrpc": "2.0",
+            "id": number,
+            "result": _call_method(method, params, tools, version, call or tools.call),
+        }
+    except MessageError as wrong:
         return error_reply(wrong, number)
     except Exception:  # the text of an unexpected error may hold data
-        return error_reply(WrongError(INTERNAL_ERROR, "something unexpected happened"), number)
+        return error_reply(MessageError(INTERNAL_ERROR, "something unexpected happened"), number)
 
 
-def error_reply(wrong: WrongError, number: str | int | None = None) -> Reply:
-    """The reply to a wrong message."""
+def error_reply(wrong: MessageError, number: str | int | None = None) -> Reply:
+    """Return the reply to a wrong message."""
     error: dict[str, Json] = {"code": wrong.code, "message": str(wrong)}
     return {"jsonrpc": "2.0", "id": number, "error": error | ({"data": dict(wrong.data)} if wrong.data else {})}
 
 
-def _result(method: str, given: dict[str, Any], tools: Tools, version: str, call: Callable[..., Any]) -> Reply:
-    meta = given.get("_meta")
-    said = meta.get(REVISION_KEY) if isinstance(meta, dict) else None
-    if said is not None and said not in (STATELESS, *HANDSHAKE_REVISIONS):
-        raise WrongError(
-            UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
+def _call_method(method: str, params: dict[str, Any], tools: Tools, version: str, call: Callable[..., Any]) -> Reply:
+    meta = params.get("_meta")
+    revision = meta.get(_REVISION_KEY) if isinstance(meta, dict) else None
+    if revision is not None and revision not in (STATELESS, *HANDSHAKE_REVISIONS):
+        raise MessageError(
+            _UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
         )
-    complete: Reply = {"resultType": "complete"} if said == STATELESS else {}
-    kept: Reply = {"ttlMs": 0, "cacheScope": "private"} if said == STATELESS else {}
-    about = {"serverInfo": {"name": "dpselect", "version": version}}
-    offered: Reply = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
+    complete: Reply = {"resultType": "complete"} if revision == STATELESS else {}
+    cache_hints: Reply = {"ttlMs": 0, "cacheScope": "private"} if revision == STATELESS else {}
+    server_info = {"serverInfo": {"name": "dpselect", "version": version}}
+    capabilities: Reply = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
     match method:
         case "initialize":
-            asked = given.get("protocolVersion")
+            requested_version = params.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[0],
-                **offered,
-                **about,
+                "protocolVersion": requested_version
+                if requested_version in HANDSHAKE_REVISIONS
+                else HANDSHAKE_REVISIONS[0],
+                **capabilities,
+                **server_info,
             }
         case "server/discover":
             versions = [STATELESS, *HANDSHAKE_REVISIONS]
-            return {"supportedVersions": versions, **offered, "_meta": about, "resultType": "complete", **kept}
+            return {
+                "supportedVersions": versions,
+                **capabilities,
+                "_meta": server_info,
+                "resultType": "complete",
+                **cache_hints,
+            }
         case "ping":
             return complete
         case "tools/list":
-            return {"tools": tools.list_tools(), **complete, **kept}
+            return {"tools": tools.list_tools(), **complete, **cache_hints}
         case "tools/call":
-            name, arguments = given.get("name"), given.get("arguments")
+            name, arguments = params.get("name"), params.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-                raise WrongError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
+                raise MessageError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
             return {**call(name, arguments or {}), **complete}
-    raise WrongError(UNKNOWN_METHOD, "there is no such method here")
+    raise MessageError(_UNKNOWN_METHOD, "there is no such method here")
 
 
 def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
-    """Reply line by line, one after the other, until there is no more.
+    """Reply to each line, one after the other, until the source ends.
 
-    While a question is at work nothing else is replied to: how fast that would be tells how much is computed.
+    While a question runs, nothing else gets a reply: the speed of replies would show how much is computed.
     """
-    while line := source.readline(MAX_MESSAGE_BYTES + 1):
+    while line := source.readline(_MAX_MESSAGE_BYTES + 1):
         while (
-            len(line) > MAX_MESSAGE_BYTES and not line.endswith(b"\n") and (more := source.readline(MAX_MESSAGE_BYTES))
+            len(line) > _MAX_MESSAGE_BYTES
+            and not line.endswith(b"\n")
+            and (next_part := source.readline(_MAX_MESSAGE_BYTES))
         ):
-            line = b"?" * MAX_MESSAGE_BYTES + more[-1:]  # the rest of what is too long
+            line = b"?" * _MAX_MESSAGE_BYTES + next_part[-1:]  # the rest of a message that is too long
         if not line.strip():
             continue
         try:
             reply = reply_to(parse_message(line), tools, version)
-        except WrongError as wrong:
+        except MessageError as wrong:
             reply = error_reply(wrong)
         if reply is not None:
             try:
                 sink.write(json.dumps(reply, allow_nan=False).encode("ascii") + b"\n")
                 sink.flush()
             except (OSError, ValueError):
-                return  # nobody reads any more, so nothing more is asked and paid
+                return  # nobody reads the replies, so no further question is asked and paid
 
 
 def failure_result(text: str) -> Reply:
-    """A result that says why there is none."""
+    """Return the result of a tool that failed."""
     return {"content": [{"type": "text", "text": text}], "isError": True}

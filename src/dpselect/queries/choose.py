@@ -21,7 +21,7 @@ from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.budget import Budget, Where
+from dpselect.ledger.budget import Budget, LedgerSource
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields
@@ -231,7 +231,7 @@ def choose(
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
     method: str = "exponential",
-    budget: Budget | Where | None = None,
+    budget: Budget | LedgerSource | None = None,
     fresh: bool = False,
 ) -> Release[Label]:
     """Choose the best of some candidates by a private score.

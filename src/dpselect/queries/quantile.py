@@ -15,7 +15,7 @@ from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
-from dpselect.ledger.budget import Budget, Where
+from dpselect.ledger.budget import Budget, LedgerSource
 from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
@@ -286,7 +286,7 @@ def quantile(
     share: Number | None = None,
     delta: Number | None = None,
     step: Number | None = None,
-    budget: Budget | Where | None = None,
+    budget: Budget | LedgerSource | None = None,
     fresh: bool = False,
 ) -> Release[int | float]:
     """Return the value below which a share q of all users' values lies, or several such values.

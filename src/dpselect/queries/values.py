@@ -10,7 +10,7 @@ from typing import Any
 from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws, secure
-from dpselect.ledger.budget import Budget, Where, parse_budget
+from dpselect.ledger.budget import Budget, LedgerSource, parse_budget
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import asked_with, log_question, outline
@@ -41,7 +41,7 @@ def paid(
     payment: Payment,
     values: object,
     *,
-    budget: Budget | Where | None,
+    budget: Budget | LedgerSource | None,
     fresh: bool,
 ) -> Release:
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""

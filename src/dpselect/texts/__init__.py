@@ -1,1 +1,1 @@
-"""Texts: how rows of text become items, a word, two words in a row, three, one level after the other."""
+"""Texts: rows of text become items: words first, then n-grams, one length after the other."""

@@ -1,4 +1,4 @@
-"""Text: a column of texts whose tokens, or several of them in a row, are the items; and how levels share a budget."""
+"""Text: a column of texts whose tokens or n-grams are the items; and the shares of a budget by length."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dpselect._ground.parameters import Number, names_checked, positive, whole
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
-MIN_SHARE = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too
+_MIN_SHARE = Fraction(1, 10**6)  # every method can be made for such a share
 
 
 @names_checked
 @dataclass(frozen=True)
 class Text:
-    """As `item` of a Dataset: the tokens of a column of text are the items of a `union`.
+    """The tokens of a column of text, which as `item` of a Dataset are the items of a `union`.
 
     N-grams are released level by level, shortest first.
 
@@ -51,18 +51,18 @@ class Text:
 
     @property
     def cutter(self) -> Tokenizer:
-        """What cuts a text."""
+        """The tokenizer of the column."""
         return Tokenizer(self.tokenizer, self.lower)
 
     @property
     def words(self) -> NgramRange:
-        """Which n-grams are meant."""
+        """The n-grams that are items."""
         return NgramRange(self.cutter, *ngram_levels(self.ngrams, self.cutter))
 
 
 @dataclass(frozen=True)
 class NgramRange:
-    """`shortest` to `longest` tokens in a row, of text that `tokenizer` cuts."""
+    """N-grams of `shortest` to `longest` tokens, of text that `tokenizer` cuts."""
 
     tokenizer: Tokenizer
     shortest: int
@@ -70,28 +70,28 @@ class NgramRange:
 
 
 def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[Fraction, ...]:
-    """The share of each level 1 .. `longest`: positive, and 1 at most in all.
+    """Return the share of each level 1 .. `longest`: positive, and at most 1 together.
 
     By default three levels have 3, 2 and 1 sixths, two levels 2 and 1 thirds, and so on.
 
-    With a share f a level may spend (f epsilon, f delta), by basic composition. A Gaussian one does better with noise
+    With a share f a level may spend (f epsilon, f delta), by basic composition. A Gaussian level does better with noise
     of sigma / sqrt(f) and a failure probability of f delta / 2, where sigma is that of (epsilon, delta / 2) for one
-    level: n Gaussian answers tell as much as one of which 1 / sigma^2 is the sum (docs/text.md).
+    level: n Gaussian answers compose to one whose 1 / sigma^2 is the sum of theirs (docs/text.md).
 
     >>> [str(share) for share in level_shares(3)]
     ['1/2', '1/3', '1/6']
     """
     levels = whole("ngrams", longest, least=1)
     if shares is None:
-        return tuple(Fraction(2 * rest, levels * (levels + 1)) for rest in range(levels, 0, -1))
+        return tuple(Fraction(2 * weight, levels * (levels + 1)) for weight in range(levels, 0, -1))
     parts: object = shares
     if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != levels:
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
-    dealt = tuple(positive("shares", share) for share in shares)
-    if min(dealt) < MIN_SHARE:
+    parsed_shares = tuple(positive("shares", share) for share in shares)
+    if min(parsed_shares) < _MIN_SHARE:
         raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
-    if sum(dealt) > 1:
+    if sum(parsed_shares) > 1:
         hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is taken literally"
         raise ParameterError("shares", "add up to at most 1", came(list(shares)), hint)
-    return dealt
+    return parsed_shares

@@ -137,7 +137,7 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
             ask(first, None)
             go.set()
         else:
-            with first._lock, first._opened().transaction():
+            with first._lock, first._usable_store().transaction():
                 waiting.start()  # it cannot even read before the first is done
                 waiting.join(0.2)
                 assert waiting.is_alive()
@@ -166,7 +166,7 @@ def test_a_late_reader_sees_one_moment(where: str, ann: Account, number: int) ->
         writer.data(ann.dataset, 10, 0)
         for _ in range(number - 1):
             writer.grant(ann, 1, 0)
-        store = reader._opened()
+        store = reader._usable_store()
         with store.snapshot():
             assert reader.count == number
             writer.grant(ann, 1, 0)

@@ -220,8 +220,8 @@ def test_no_room_for_a_new_ledger(tmp_path: Path) -> None:
 
 
 def test_busy_for_too_long(file: Path, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpselect.ledger.sqlite_store.PATIENCE", 0.1)
-    with Ledger(file) as one, Ledger(file) as other, one._opened().transaction():
+    monkeypatch.setattr("dpselect.ledger.sqlite_store.LOCK_TIMEOUT_SECONDS", 0.1)
+    with Ledger(file) as one, Ledger(file) as other, one._usable_store().transaction():
         with pytest.raises(LedgerError, match="was in use by others for 60 seconds"):
             other.reserve(ann, charge("0.1"), "{}")
         assert other.balance(ann).spent == charge("0.04", "4e-8")

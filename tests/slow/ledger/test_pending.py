@@ -139,7 +139,7 @@ class ForgetfulSums(Sums):
     """The broken twin of what verify adds up: it lets a reservation go back after rows were read."""
 
     def _is_unread(self, entry: Any) -> bool:
-        return entry.refers_to in self._open
+        return entry.refers_to in self._open_holds
 
 
 def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: Ledger, ann: Account) -> None:

@@ -90,7 +90,7 @@ def check_what_is_left(old: str, new: str, head: str) -> tuple[bool, bool]:
         assert after.balance(ANN).used.epsilon == charge("0.4375" if found[0] else "0.375").epsilon
         assert [one.may_have_read for one in after.pending()] == [True]
         assert after.repeat(ANN, "after it") == ("[2]" if found[0] else None)
-        store = after._opened()
+        store = after._usable_store()
         assert isinstance(store, PostgresStore) or store.run("PRAGMA journal_mode") == [("wal",)]
     return found
 

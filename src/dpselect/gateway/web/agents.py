@@ -15,7 +15,7 @@ from dpselect.gateway.web.api import looked, written
 from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
 from dpselect.mcp.desk import is_open
-from dpselect.mcp.protocol import WrongError, error_reply, parse_message, reply_to
+from dpselect.mcp.protocol import MessageError, error_reply, parse_message, reply_to
 from dpselect.mcp.tools import AgentTools
 
 
@@ -25,7 +25,7 @@ async def agents(request: Request) -> Response:
     thinking = partial(desk_of(request).run, person.name)
     try:
         message = await thinking(parse_message, await request.body())
-    except WrongError as wrong:
+    except MessageError as wrong:
         return written(error_reply(wrong), 400)
     tools = AgentTools(here(gateway, person))
     reply = await thinking(reply_to, message, tools, version("dpselect"), tools.begin)
