@@ -64,7 +64,7 @@ def key_to_text(key: Key) -> str:
 
     Several are a list in JSON, and so is a single column whose name could be taken for one.
 
-    >>> text_of("user"), text_of(("user", "day")), text_of('["user"]')
+    >>> key_to_text("user"), key_to_text(("user", "day")), key_to_text('["user"]')
     ('user', '["user", "day"]', '["[\\"user\\"]"]')
     """
     if isinstance(key, str) and not key.startswith('["'):
@@ -89,7 +89,7 @@ def key_from_text(text: str) -> Key:
 def unit_of_key(user: Key) -> str:
     """Return the unit that a promise protects: one user, or one combination of several columns.
 
-    >>> unit_of("user"), unit_of(("user", "day"))
+    >>> unit_of_key("user"), unit_of_key(("user", "day"))
     ('user', '(user, day) pair')
     """
     if isinstance(user, str):
