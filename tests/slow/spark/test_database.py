@@ -39,7 +39,7 @@ PAIRS = "user string, item string"
 
 
 def opened(source, *, user="user", item="item", **more):
-    return SparkDatabase(source, more.pop("table", None), ReadRequest(user, item, **more))
+    return SparkDatabase(Address.parse(source, more.pop("table", None)), ReadRequest(user, item, **more))
 
 
 def rows_of(database, user="user", item="item"):
@@ -578,8 +578,9 @@ def test_pyspark_is_asked_for_when_it_is_missing():
     code = (
         "import sys; sys.modules['pyspark'] = sys.modules['pyspark.sql'] = None\n"
         "from dpselect.engines.spark.database import SparkDatabase\n"
-        "from dpselect.engines.sql.database import Asked\n"
-        "SparkDatabase('spark:', 't', Asked('u', 'i'))"
+        "from dpselect.engines.address import Address\n"
+        "from dpselect.engines.sql.database import ReadRequest\n"
+        "SparkDatabase(Address.parse('spark:', 't'), ReadRequest('u', 'i'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "DataError: a table in Spark needs PySpark\nhint: pip install pyspark pyarrow" in done.stderr

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import SPARK
 from dpselect.engines.row_filter import parse
@@ -60,7 +61,7 @@ def on_spark(finite_rows: Workspace, spark: SparkSession) -> Iterator[Callable[.
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     rows = finite_rows.connection.sql("FROM t").to_arrow_table()
     frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
-    database = SparkDatabase(frame, None, asked(frame))
+    database = SparkDatabase(Address.parse(frame), asked(frame))
 
     def keep(*wheres: str) -> dict[str, list[int]]:
         conditions = {}
@@ -103,7 +104,7 @@ def test_a_where_of_a_file_keeps_the_same_rows(finite_rows, spark, tmp_path):
     rows = finite_rows.connection.sql("FROM t").to_arrow_table()
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=6)
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
-    database = SparkDatabase(frame, None, asked(frame))
+    database = SparkDatabase(Address.parse(frame), asked(frame))
     questions = " UNION ALL ".join(
         f"SELECT {place} AS place, id FROM {database.source} WHERE {written(database, where)}"
         for place, where in enumerate(PUSHED)
