@@ -24,7 +24,7 @@ from dpselect.questions.questions import TopK
 
 PAGE = bytes(4096 + 24)  # what SQLite appends to its log for one changed page
 ACCOUNT = Account("plays", "ann")
-PRICE = Charge.up(Fraction("0.001"), Fraction("1e-9"))
+PRICE = Charge.round_up(Fraction("0.001"), Fraction("1e-9"))
 QUESTION = '{"question": "top", "k": 10, "where": "' + "x" * 400 + '"}'
 RELEASE = "[" + "1234567, " * 100 + "0]"
 
