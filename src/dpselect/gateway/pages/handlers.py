@@ -75,7 +75,7 @@ async def sign_in(request: Request) -> Response:
     """A session for whoever has a token or a code."""
     people = request.state.gateway.people
     code, token, to = (one.strip() for one in await posted(request, "code", "token", "to"))
-    person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
+    person = await run_in_threadpool(people.redeem_code, code) if code else people.find_by_token(token)
     if person is None:
         return page(request, "sign_in.html", 401, code="", to=own(to), wrong="link" if code else "token")
     answer = see(own(to) or home(person.role))
@@ -88,7 +88,7 @@ async def sign_out(request: Request) -> Response:
     """The session ends, here and wherever else its cookie is."""
     answer, cookie = see("/sign-in"), request.cookies.get(COOKIE)
     if cookie is not None:
-        await run_in_threadpool(request.state.gateway.people.end, cookie)
+        await run_in_threadpool(request.state.gateway.people.end_session, cookie)
     answer.delete_cookie(COOKIE, **_cookie(request))
     return answer
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.agents import LOOK, here
+from dpselect.gateway.agents import LOOK, open_desk
 from dpselect.gateway.web.api import looked, written
 from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
@@ -27,7 +27,7 @@ async def agents(request: Request) -> Response:
         message = await thinking(parse_message, await request.body())
     except MessageError as wrong:
         return written(error_reply(wrong), 400)
-    tools = AgentTools(here(gateway, person))
+    tools = AgentTools(open_desk(gateway, person))
     reply = await thinking(reply_to, message, tools, version("dpselect"), tools.begin)
     if reply is None:
         return Response(status_code=202)
@@ -41,7 +41,7 @@ async def agents(request: Request) -> Response:
                     return Response(status_code=202)
                 job = await looked(request, found["id"])
         said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(AgentTools(here(gateway, request.state.person)).finish, job), **said}
+        reply["result"] = {**await thinking(AgentTools(open_desk(gateway, request.state.person)).finish, job), **said}
     return written(reply)
 
 

@@ -207,7 +207,7 @@ async def question(request: Request) -> Response:
 
 async def looked(request: Request, number: str) -> dict[str, Json]:
     """A question, for whoever asks, if they may still sign in."""
-    request.state.person = await request.state.gateway.people.of(request)
+    request.state.person = await request.state.gateway.people.authenticate(request)
     if request.state.person is None:
         raise Refused("sign-in", SIGN_IN)
     job: dict[str, Json] = await call(request, Gateway.job, number)

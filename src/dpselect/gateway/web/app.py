@@ -79,7 +79,7 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
 
 async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
-    person = await request.app.state.gateway.people.of(request)
+    person = await request.app.state.gateway.people.authenticate(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
     if not route.roles:
         return
@@ -113,7 +113,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     details = problem("not-found", "There is nothing at this address.")
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
         return _problem(details, {})
-    request.state.person = await request.app.state.gateway.people.of(request)
+    request.state.person = await request.app.state.gateway.people.authenticate(request)
     return _page(request, {**details, "detail": ""}, {})
 
 
