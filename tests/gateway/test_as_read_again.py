@@ -61,7 +61,9 @@ def test_a_question_is_planned_once_and_from_its_body_where_another_process_took
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(gateways, "parse_question", lambda body, *more: (seen.append(body), parse_question(body, *more))[1])
+    monkeypatch.setattr(
+        gateways, "parse_question", lambda body, *more: (seen.append(body), parse_question(body, *more))[1]
+    )
     body = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": "1/9"}
     with serving(tmp_path) as served:
         assert served.ann.ask(body)["state"] == "answered"

@@ -45,8 +45,8 @@ def differences(settings: Settings, ledger: Ledger) -> list[Difference]:
     """List what the ledger has otherwise than the settings, except what it does not have yet, which `serve` makes."""
     accounts = {account.dataset: account for account, _ in ledger.data_accounts()}
     quotas = {balance.account: balance.granted for balance in ledger.balances()}
-    known = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]
-    data_differences = [difference for data, account in known for difference in _data_differences(data, account)]
+    pairs = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]
+    data_differences = [difference for data, account in pairs for difference in _data_differences(data, account)]
     return [*data_differences, *_quota_differences(settings, quotas)]
 
 
@@ -57,7 +57,7 @@ def _data_differences(data: DataSettings, account: DataAccount) -> Iterator[Diff
     if data.keep != account.keep:
         yield Difference(data, "keep", percent(data.keep), percent(account.keep))
     user = None if data.user is None else key_to_text(data.user)
-    unit = data.whom if data.unit is not None or user is not None else account.unit
+    unit = data.protected_unit if data.unit is not None or user is not None else account.unit
     for name, setting, recorded in (
         ("unit", unit, account.unit),
         ("user", user or account.user, account.user or user),

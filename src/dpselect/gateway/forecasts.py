@@ -90,15 +90,15 @@ def forecast(question: AskedQuestion, standings: Collection[Standing]) -> dict[s
         )
     return {
         "sentences": [
-            *_describe(question, by_epsilon.get(question.plan.ceiling.epsilon), known=simulation is not None)
+            *_describe(question, by_epsilon.get(question.plan.ceiling.epsilon), is_simulated=simulation is not None)
         ],
         "rows": rows,
     }
 
 
-def _describe(question: AskedQuestion, row: Any, *, known: bool) -> list[str]:
+def _describe(question: AskedQuestion, row: Any, *, is_simulated: bool) -> list[str]:
     sizes = question.settings.sizes
-    if not known:
+    if not is_simulated:
         return [*question.plan.accuracy.sentences] or [NO_FORECAST]
     sentences = [
         f"This assumes {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."

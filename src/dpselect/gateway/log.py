@@ -27,8 +27,8 @@ class Log:
 
     def __call__(self, event: str, **fields: Json) -> None:
         """Write one line; a stream that cannot be written to stops nothing."""
-        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = json.dumps({"at": at, "what": event, **fields}, ensure_ascii=True, separators=(",", ":"))
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = json.dumps({"at": time, "what": event, **fields}, ensure_ascii=True, separators=(",", ":"))
         stream = sys.stderr if self._stream is None else self._stream
         try:
             with self._lock:

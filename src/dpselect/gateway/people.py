@@ -217,7 +217,7 @@ def subject_of(token: str, oidc: Oidc) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def _read_keys(path: Path, _written: int) -> Any:
+def _read_keys(path: Path, _modified: int) -> Any:
     """Read the public keys, again after the file was written anew."""
     from joserfc.jwk import KeySet
 
@@ -240,7 +240,7 @@ class Renewal:
         threading.Thread(target=self._watch, name="people", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop watching."""
+        """Stop watching the file."""
         self._ending.set()
 
     def _stamp(self) -> tuple[int, ...] | None:

@@ -151,7 +151,7 @@ class Runner:
         dataset = question.dataset(source.location, prepared=source.prepared, budget=budget)
         release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.over = True
-        answer = self._jobs.record_answer(job, budget.settle)
+        answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
     def _announce(self, job: Job, turn: Turn, state: JobState) -> None:

@@ -151,7 +151,7 @@ class Jobs:
             "WHERE analyst = ? AND key = ? AND fresh = 0 ORDER BY asked_at DESC LIMIT 1", (analyst, key)
         )
 
-    def list_asked(self, analyst: str, before: float | None, limit: int) -> list[Job]:
+    def list_of_person(self, analyst: str, before: float | None, limit: int) -> list[Job]:
         """List the jobs of a person, newest first."""
         condition = "AND asked_at < ?" if before is not None else ""
         values: list[Cell] = [analyst, *([round(before * MICRO)] if before is not None else [])]

@@ -50,18 +50,18 @@ class Turn:
 
     @property
     def late(self) -> bool:
-        """Whether there is nothing to settle at the time to settle it."""
+        """True if there is nothing to settle at the time to settle it."""
         working = self.read and not self.ready and not self.over and not self.given_up
         return working and self.now() >= self.settling
 
     @property
     def given_up(self) -> bool:
-        """Whether it was late twice."""
+        """True if the question was late twice."""
         return self.missed > 1
 
     @property
     def gone(self) -> bool:
-        """Whether it is given up and its window is over, while its work goes on."""
+        """True if it is given up and its window is over, while its work goes on."""
         return self.given_up and not self.over and not self.ended and self.now() >= self.began + self.window
 
     def check(self, _: float | None = None) -> None:
@@ -135,7 +135,7 @@ class TimedBudget(LedgerBudget):
         )
 
     @property
-    def settle(self) -> Entry:
+    def settlement(self) -> Entry:
         """The entry that holds the answer: of this question, or of the same one before."""
         with self.ledger() as ledger:
             outcome = ledger.outcome(self._hold) if self._hold else None

@@ -101,10 +101,10 @@ def _find_data(gateway: Gateway, person: Person, name: object) -> DataSettings:
 
 def questions(gateway: Gateway, person: Person, after: str | None = None, limit: int = 50) -> list[Body]:
     """List one's own questions, newest first, after the one of that id; for the owner also those that wait for them."""
-    asked_before, open_ = None if after is None else gateway.job_of(person, after).asked_at, gateway.open_to(person)
+    before_time, open_ = None if after is None else gateway.job_of(person, after).asked_at, gateway.open_to(person)
     jobs = [
         replace(job, body=_without_long_parameters(job.body))
-        for job in gateway.jobs.list_asked(person.name, asked_before, limit)
+        for job in gateway.jobs.list_of_person(person.name, before_time, limit)
     ]
     if person.role is Role.OWNER:
         jobs += gateway.jobs.in_state(JobState.APPROVAL)
@@ -223,7 +223,7 @@ def numbers(gateway: Gateway, person: Person) -> str:
     return gateway.metrics.text(gateway.jobs.waiting("")[0])
 
 
-def ready(gateway: Gateway) -> bool:
+def is_ready(gateway: Gateway) -> bool:
     """Return whether the ledger and the table of questions can be used."""
     try:
         gateway.books.ledger.check_open()

@@ -107,7 +107,7 @@ class Bounds(Table):
 
 
 class Sizes(Table):
-    """How large the data are, as their owner says: forecasts imagine such data, and they decide when answers leave."""
+    """The size of data as their owner declares it: forecasts imagine such data, and it decides when answers leave."""
 
     users: int = Field(default=10_000, ge=1, le=MOST_USERS)
     """How many there are."""
@@ -145,7 +145,7 @@ class Sizes(Table):
 
 
 class DataSettings(Named):
-    """One data set: where it is, whom the promise is about, and what may be asked of it.
+    """The settings of a data set: where it is, whom the promise is about, and what may be asked of it.
 
     The name is also that of its account in the ledger. A key is checked against those that stand before it here.
     """
@@ -209,7 +209,7 @@ class DataSettings(Named):
     changes."""
 
     @property
-    def whom(self) -> str:
+    def protected_unit(self) -> str:
         """The words for whom the promise protects."""
         return self.unit or default_unit(None if self.user is None else key_to_text(self.user), self.period)
 
@@ -254,7 +254,7 @@ class DataSettings(Named):
 
     @field_validator("domains")
     @classmethod
-    def _can_be_asked(cls, domains: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    def _check_domain_columns(cls, domains: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         """Refuse lists of items for columns that cannot be asked about."""
         columns = [name for key in info.data.get("items", ()) for name in key_columns(key)] + [
             *info.data.get("groups", ())
@@ -320,7 +320,7 @@ def _kind_of_source(source: str | tuple[str, ...]) -> str:
 
 
 class Person(Named):
-    """Somebody who may sign in. The name is also that of the analyst in the ledger."""
+    """The settings of a person who may sign in. The name is also that of the analyst in the ledger."""
 
     role: kinds.OneRole
     """`"owner"` (grants, approves, sees the record), `"analyst"` (plans, asks, reads answers) or `"auditor"`
@@ -445,7 +445,7 @@ def _parse_named(tables: object, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 class Settings(Table):
-    """Everything the owner declares."""
+    """The settings of a gateway: everything that the owner declares."""
 
     server: ServerSettings
     data: Annotated[dict[kinds.Name, DataSettings], WrapValidator(_parse_named)]
