@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect import Budget, Dataset
     from dpselect._ground.periods import Periods
 
-DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
+_DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
 _PLANS = Recent[Plan](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
@@ -142,7 +142,7 @@ def parse_question(
     item = _parse_item(verb, arguments.pop("item", None), settings)
     unknown = next((name for name in arguments if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
-        known_names = [*kind(verb).fields(), *DATA_PARAMETERS]
+        known_names = [*kind(verb).fields(), *_DATA_PARAMETERS]
         raise ParameterError(
             "body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known_names)
         )

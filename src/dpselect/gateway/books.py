@@ -28,7 +28,7 @@ from dpselect.ledger import (
 )
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
-NO_QUOTA = "You have no budget for these data."
+_NO_QUOTA = "You have no budget for these data."
 
 
 class Books:
@@ -153,7 +153,7 @@ class Books:
         """Refuse an analyst without a quota, also where an answer would be free: the record has no such right."""
         account = Account(dataset=data.name, analyst=person.name)
         if not self.ledger.has_quota(account):
-            raise Refused("budget", NO_QUOTA, "the owner of the data grants one")
+            raise Refused("budget", _NO_QUOTA, "the owner of the data grants one")
 
     def standings(self, data: DataSettings, person: Person, during: Periods | None) -> Collection[Standing]:
         """Return the standings of a person in the periods of a question; an owner has the whole promise."""

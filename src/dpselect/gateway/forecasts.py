@@ -20,8 +20,8 @@ from dpselect.questions.payment import Payment
 from dpselect.release.formatting import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
-HARDLY, HALF = 0.005, 0.5
-PARTS_OF_PRICE = (Fraction(1, 2), Fraction(1), Fraction(2))
+_HARDLY, HALF = 0.005, 0.5
+_PARTS_OF_PRICE = (Fraction(1, 2), Fraction(1), Fraction(2))
 """The prices that are compared, as parts of that of the question."""
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
 
@@ -68,7 +68,7 @@ def _left_after(plan: Plan, standing: Standing) -> Fraction:
 
 def forecast(question: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
     """Forecast a question at half its price, at its price and at twice as much."""
-    plans = {part: _with_part_of_price(question.plan, part) for part in PARTS_OF_PRICE}
+    plans = {part: _with_part_of_price(question.plan, part) for part in _PARTS_OF_PRICE}
     simulation = _simulate(question, [plan for plan in plans.values() if plan is not None])
     by_epsilon = {row.epsilon: row for row in (() if simulation is None else simulation.rows)}
     left = min(standing.left for standing in standings)
@@ -106,7 +106,7 @@ def _describe(question: AskedQuestion, row: Any, *, is_simulated: bool) -> list[
     if row is not None:
         k = question.plan.key.get("k")
         loss = "hardly any of the true best would be missing"
-        if row.error >= HARDLY:
+        if row.error >= _HARDLY:
             loss = f"{100 * row.error:.0f} % of the users of the true best would be missing"
         sentences.append(f"About {row.items:,.0f} items would be returned, and {loss}.")
         if row.within is not None:

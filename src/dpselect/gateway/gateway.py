@@ -36,12 +36,12 @@ from dpselect.ledger import Account, Entry
 from dpselect.release.archive import restore_release
 from dpselect.release.formatting import Json
 
-SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
+_SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
 REPEATED = "nothing: this is the stored answer to the same question"
 DAY = 24 * 3600.0  # seconds
 A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
-LONGEST_KEY = 200  # characters of an idempotency key
+_LONGEST_KEY = 200  # characters of an idempotency key
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Gateway:
         """Begin to run questions, first those left by a server that died."""
         import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
 
-        sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(_SWITCH)
         self._find_lost_answers()
         self.runner.recover()
         self.runner.start()
@@ -208,10 +208,10 @@ class Gateway:
         which it is recognised once it is answered, unless it has a share, which may be another price tomorrow.
         """
         if idempotency_key is not None and not (
-            0 < len(idempotency_key) <= LONGEST_KEY and idempotency_key.isprintable()
+            0 < len(idempotency_key) <= _LONGEST_KEY and idempotency_key.isprintable()
         ):
             raise ParameterError(
-                "Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(idempotency_key)
+                "Idempotency-Key", f"be a text of 1 to {_LONGEST_KEY} characters", came(idempotency_key)
             )
         question = self.question(person, body)
         job = self._take(person, question, idempotency_key)

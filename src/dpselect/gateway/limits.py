@@ -13,7 +13,7 @@ from dpselect.gateway.settings.values import Person
 from dpselect.release.formatting import Json
 
 
-def refusal_reason(person: Person, share: Fraction) -> str | None:
+def _refusal_reason(person: Person, share: Fraction) -> str | None:
     """Return why a question that costs this part of a whole quota is refused, or None if it may be asked."""
     if person.max_share is None or share <= person.max_share:
         return None
@@ -23,7 +23,7 @@ def refusal_reason(person: Person, share: Fraction) -> str | None:
 
 def check_share(person: Person, share: Fraction) -> None:
     """Refuse a new question that costs too large a part of the quota."""
-    reason = refusal_reason(person, share)
+    reason = _refusal_reason(person, share)
     if reason is not None:
         raise Refused("budget", f"The question {reason}.", "ask with a smaller share")
 
@@ -43,7 +43,7 @@ def must_wait(person: Person, share: Fraction) -> bool:
 def with_limits(person: Person, price: dict[str, Json], share: Fraction) -> dict[str, Json]:
     """Return a price that also says whether these limits allow a question of this part of the whole quota."""
     free = price["free"]
-    reason = None if free else refusal_reason(person, share)
+    reason = None if free else _refusal_reason(person, share)
     if reason is not None:
         return {**price, "fits": False, "sentence": reason}
     if must_wait(person, share) and not free:

@@ -87,7 +87,7 @@ class People:
             if scheme.lower() != "bearer":
                 return None
             person = self.find_by_token(token.strip())
-            if person is None and oidc is not None and (subject := subject_of(token.strip(), oidc)) is not None:
+            if person is None and oidc is not None and (subject := _subject_of(token.strip(), oidc)) is not None:
                 return self.find_by_subject(subject)
             return person
         if proxy is not None and (subject := _subject_from_proxy(request, proxy)) is not None:
@@ -182,8 +182,8 @@ def _subject_from_proxy(request: Request, proxy: Proxy) -> str | None:
 # ---- tokens of an identity provider: signed, for us, and not too old -------------------------------------------------
 
 
-ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures by a key pair only
-LONGEST_SIGNED = 10_000  # characters of a token
+_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures by a key pair only
+_LONGEST_SIGNED = 10_000  # characters of a token
 
 
 def check_installed() -> None:
@@ -195,15 +195,15 @@ def check_installed() -> None:
         raise ParameterError("oidc", "have joserfc installed", "an installation without", hint) from None
 
 
-def subject_of(token: str, oidc: Oidc) -> str | None:
+def _subject_of(token: str, oidc: Oidc) -> str | None:
     """Return the provider's name of the token's holder, or None if the token is not to be believed."""
-    if not 0 < len(token) <= LONGEST_SIGNED:
+    if not 0 < len(token) <= _LONGEST_SIGNED:
         return None
     from joserfc import jwt
     from joserfc.errors import JoseError
 
     try:
-        decoded = jwt.decode(token, _read_keys(oidc.jwks, oidc.jwks.stat().st_mtime_ns), algorithms=ALGORITHMS)
+        decoded = jwt.decode(token, _read_keys(oidc.jwks, oidc.jwks.stat().st_mtime_ns), algorithms=_ALGORITHMS)
         rules = jwt.JWTClaimsRegistry(
             iss={"essential": True, "values": [oidc.issuer, f"{oidc.issuer}/"]},
             aud={"essential": True, "value": oidc.audience},

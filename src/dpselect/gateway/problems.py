@@ -65,7 +65,7 @@ PUT_BACK_DETAIL = (
     "The ledger was replaced by a copy from before this answer. Ask the question again: it is a new question."
 )
 REJECTED = "The question was not approved. Nothing was charged."
-UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
+_UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
 
 
 class Refused(Exception):
@@ -116,7 +116,7 @@ def mistake(error: BaseException) -> dict[str, Json] | None:
 
 def of_error(error: Exception) -> dict[str, Json]:
     """Return the problem details for an asker. All errors that are not theirs have one text; the log has the reason."""
-    fallback = ("unavailable", UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
+    fallback = ("unavailable", _UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
     return mistake(error) or problem(*fallback)
 
 

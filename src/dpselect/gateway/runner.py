@@ -29,7 +29,7 @@ from dpselect.ledger import Account, Entry, EntryKind, hash_question
 from dpselect.release.formatting import Json
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
-RECOVER = 4.0  # seconds between two looks for servers that died
+_RECOVER = 4.0  # seconds between two looks for servers that died
 PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
@@ -115,7 +115,7 @@ class Runner:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
-            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": CLOSED_NOW, "cost": NOTHING}
+            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": NOTHING}
             if job.window <= LATEST:
                 changes = self._run_to_end(job, turn)
             if changes is None:
@@ -277,7 +277,7 @@ class Runner:
 
     def _recover(self) -> None:
         while not self._ending.is_set():
-            pause = RECOVER
+            pause = _RECOVER
             try:
                 self.recover()
             except Exception as error:
@@ -321,7 +321,7 @@ class Runner:
 
 
 NOTHING = cost(0.0, "nothing was charged")
-CLOSED_NOW = problem("unavailable", CLOSED)
+_CLOSED_NOW = problem("unavailable", CLOSED)
 
 
 def cost_of(release: Release) -> dict[str, Json]:

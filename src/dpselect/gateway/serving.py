@@ -11,7 +11,7 @@ from dpselect.gateway.web.guards import App
 
 HEADERS = 32 * 1024  # bytes of a request's head
 IDLE = 15  # seconds for which a connection is kept
-LEAVING = 25  # seconds in which open requests may end
+_LEAVING = 25  # seconds in which open requests may end
 
 
 def listen(server: ServerSettings) -> socket.socket:
@@ -52,6 +52,6 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
         proxy_headers=False,  # who is believed is a matter of the settings
         h11_max_incomplete_event_size=HEADERS,
         timeout_keep_alive=IDLE,
-        timeout_graceful_shutdown=LEAVING,
+        timeout_graceful_shutdown=_LEAVING,
     )
     _AnnouncingServer(config).run(sockets=[listening])

@@ -14,7 +14,7 @@ from dpselect.engines.identity import source_of
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings
 
-BRIEF = 0.1  # seconds for which a file is taken to be as it was
+_BRIEF = 0.1  # seconds for which a file is taken to be as it was
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Sources:
         """Return where to read the rows now."""
         with self._lock:
             seen_at, source = self._seen.get(data.name, (0.0, None))
-        if source is not None and time.monotonic() - seen_at < BRIEF:
+        if source is not None and time.monotonic() - seen_at < _BRIEF:
             return source
         source = self._inspect_source(data)
         with self._lock:

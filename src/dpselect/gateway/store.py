@@ -27,7 +27,7 @@ from dpselect.ledger import Cell, Entry, Store, StoreDialect, create_store, open
 if sys.platform != "win32":
     import fcntl
 
-LOCK = "gateway.lock"
+_LOCK = "gateway.lock"
 _SCHEMA = "dpselect_gateway"
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
@@ -48,9 +48,9 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
-GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
+_GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
 PUT_BACK = problem("lost", PUT_BACK_DETAIL)
-UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
+_UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
 _WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 
 
@@ -63,7 +63,7 @@ class Jobs:
         self.server: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
         self._served: dict[str, float] = {}  # when the last question of each person began
-        self._grace = GRACE if isinstance(location, str) else 0.0
+        self._grace = _GRACE if isinstance(location, str) else 0.0
         self._store: Store = self._open()
 
     def _open(self) -> Store:
@@ -375,7 +375,7 @@ class Jobs:
 
 def _lose(store: Store, number: str) -> None:
     store.run("UPDATE job SET settle = NULL, settle_digest = NULL WHERE id = ?", (number,))
-    values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(UNRECORDED), number, str(JobState.ANSWERED))
+    values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(_UNRECORDED), number, str(JobState.ANSWERED))
     store.run("UPDATE job SET state = ?, answer = NULL, problem = ?, cost = ? WHERE answer = ? AND state = ?", values)
 
 
@@ -391,7 +391,7 @@ def lock_folder(folder: Path) -> int | None:
     """
     if sys.platform == "win32":
         return None
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -418,7 +418,7 @@ def _new_file(path: Path) -> Store:
 def _open_postgres(address: str) -> Store:
     store = open_store(address)
     try:
-        with store_lock(store):
+        with _store_lock(store):
             store.run(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
             store.run(f"SET search_path = {_SCHEMA}, pg_temp")
             _make_tables(store)
@@ -429,7 +429,7 @@ def _open_postgres(address: str) -> Store:
 
 
 @contextlib.contextmanager
-def store_lock(store: Store) -> Iterator[None]:
+def _store_lock(store: Store) -> Iterator[None]:
     """Hold the lock under which one process at a time makes the tables."""
     store.run("SELECT pg_advisory_lock(?)", (_lock_number(_SCHEMA.encode().hex()),))
     try:

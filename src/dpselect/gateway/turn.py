@@ -18,7 +18,7 @@ from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
-SETTLING = 0.25  # of a tick, in which an answer is settled
+_SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it
 LOOK = 0.05  # seconds between two looks whether somebody is late
 
@@ -46,7 +46,7 @@ class Turn:
     @property
     def settling(self) -> float:
         """The time at which its answer is settled."""
-        return self.began + self.window - min(self.window * SETTLING, LONGEST)
+        return self.began + self.window - min(self.window * _SETTLING, LONGEST)
 
     @property
     def late(self) -> bool:

@@ -25,8 +25,8 @@ from dpselect.release.formatting import Json
 
 OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
 LISTED = 1_000  # characters of a parameter that lists of questions have too
-NO_DATA = "There is no such data set, or you may not use it."
-MOST_PERIODS = 60
+_NO_DATA = "There is no such data set, or you may not use it."
+_MOST_PERIODS = 60
 FORMS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 Body = dict[str, Json]
 
@@ -86,13 +86,13 @@ def periods(settings: DataSettings, now: datetime) -> list[str]:
     today = now.date()
     name = today.strftime(FORMS.get(settings.period, f"%Y-Q{(today.month + 2) // 3}"))
     names = parse_periods(settings.time, settings.period, f"{settings.since}..{name}", settings.timezone).names
-    return [*reversed(names)][:MOST_PERIODS]
+    return [*reversed(names)][:_MOST_PERIODS]
 
 
 def _find_data(gateway: Gateway, person: Person, name: object) -> DataSettings:
     settings = gateway.open_to(person).get(name) if isinstance(name, str) else None
     if settings is None:
-        raise Refused("not-found", NO_DATA)
+        raise Refused("not-found", _NO_DATA)
     return settings
 
 

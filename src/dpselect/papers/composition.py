@@ -29,8 +29,8 @@ from dpselect._ground.privacy import Steps
 from dpselect._ground.reals import enclose, upper
 from dpselect.errors import ParameterError
 
-PURE_PRECISION = 160
-PURE_HALVINGS = 30
+_PURE_PRECISION = 160
+_PURE_HALVINGS = 30
 PRECISION = 128
 HALVINGS = 60  # the answer is found to one part in 2^60 of k e, rounded up
 NEGLIGIBLE = 2.0**-PRECISION
@@ -96,7 +96,7 @@ class _Losses:
         delta(x) is convex and piecewise linear in e^x, so a step from the left of the root never passes the root.
         """
         low, high = Fraction(0), self.highest
-        for _ in range(PURE_HALVINGS):
+        for _ in range(_PURE_HALVINGS):
             if self.count_lies_above(low) == self.count_lies_above(high):
                 break
             middle = (low + high) / 2
@@ -137,7 +137,7 @@ def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
         return Fraction(0)
     if delta == 0:
         return sum((e * n for e, n in times.items()), Fraction(0))
-    with ctx.workprec(PURE_PRECISION):
+    with ctx.workprec(_PURE_PRECISION):
         return _Losses(times).root(enclose(delta))
 
 

@@ -23,7 +23,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.papers.joint_walk import BITS, Walk, Ways, walk
 
-EXACT_BITS = 128  # at least, where floats do not suffice
+_EXACT_BITS = 128  # at least, where floats do not suffice
 WORTH = 10**5  # products of balls that cost more than the walk
 
 
@@ -110,7 +110,7 @@ class Paths:
 
             @lru_cache(maxsize=2)
             def ways(bits: int, j: int = j, s: int = s) -> list[arb]:
-                return self.ways(tables(max(bits, EXACT_BITS)), j, s, bits)
+                return self.ways(tables(max(bits, _EXACT_BITS)), j, s, bits)
 
             r = Halving.with_core(ways, self.walk.ways(j, s) if self.walk else None, smallest, largest).draw(draws)
             ranks += [block.start + member for member in subset(draws, block.size, r)]

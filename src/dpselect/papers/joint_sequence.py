@@ -41,7 +41,7 @@ class JointSequence(JointMechanism):
 
     def gap(self, beta: float, items: int) -> Fraction:
         """Return the bound on the loss that holds except with probability beta."""
-        return gaps.exponential(self.rate, log_sequences(items, self.k), beta)
+        return gaps.exponential(self.rate, _log_sequences(items, self.k), beta)
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """Draw the ranks, best first: a loss level, then a sequence within it."""
@@ -52,7 +52,7 @@ class JointSequence(JointMechanism):
         return sequence_within(among.reach(loss), draws)
 
 
-def log_sequences(items: int, k: int) -> float:
+def _log_sequences(items: int, k: int) -> float:
     """Return ln of (the number of sequences of k items - 1)."""
     return gaps.minus_one(fsum(log(items - i) for i in range(k)))
 

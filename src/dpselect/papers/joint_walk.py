@@ -27,8 +27,8 @@ from dpselect.mechanisms.joint.ranked import choose
 BITS = 96
 LEAST = 2.0**-200  # a state of less weight is dropped
 UNIT = 2.0**-53
-UNDERFLOW = 2.0**-900  # more than all products that are too small for a float can add up to
-DEVIATIONS, EXTRA = 12, 40  # how far a row reaches beyond its mean
+_UNDERFLOW = 2.0**-900  # more than all products that are too small for a float can add up to
+_DEVIATIONS, _EXTRA = 12, 40  # how far a row reaches beyond its mean
 MANY = 2**500  # ranks, which floats hold
 CLOSE = 2.0**-30  # what was dropped is less than this share of the end, or floats do not suffice
 LIGHT = 2.0**-16  # less than this share of the largest is a tail
@@ -87,7 +87,7 @@ class Walk:
         """A row for each block; rows of about the same length are made together."""
         odds, sizes = self.odds, np.array(self.sizes, dtype=np.float64)
         mean = sizes * odds / (1 + odds)
-        reach = DEVIATIONS * np.sqrt(mean) + EXTRA
+        reach = _DEVIATIONS * np.sqrt(mean) + _EXTRA
         low = np.floor(np.maximum(mean - reach, 0))
         largest = np.minimum(sizes, self.minima[-1] - np.array(self.minima[:-1]))  # that can lie in the block
         length = np.exp2(np.ceil(np.log2(np.minimum(largest, mean + reach) - low + 1)))
@@ -112,7 +112,7 @@ class Walk:
         """The states F_0, ..., F_(last - 1)."""
         odds, k = self.odds, self.minima[-1]
         falls = (odds[1:] / odds[:-1]).tolist()
-        start, weights, error, dropped = self.minima[0], np.ones(1), 0.0, UNDERFLOW
+        start, weights, error, dropped = self.minima[0], np.ones(1), 0.0, _UNDERFLOW
         states, cut = [WalkState(start, weights, error, dropped)], SLACK
         for row, minimum, fall in zip(self.rows[:-1], self.minima[1:-1], falls, strict=True):
             error += UNIT * (6 * len(row.weights) + 2)

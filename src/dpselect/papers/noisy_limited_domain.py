@@ -56,7 +56,7 @@ class LimitedDomainLaplace:
 
     def __post_init__(self) -> None:
         _parse(self)
-        swaps = min(self.max_items_per_user, k_bar_of(self))
+        swaps = min(self.max_items_per_user, _k_bar_of(self))
         set_fields(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
 
     @property
@@ -70,7 +70,7 @@ class LimitedDomainLaplace:
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
         """Return at most k indices or labels, best first, and their noisy counts."""
-        rows = top_rows(counts, k_bar_of(self) + 1)
+        rows = top_rows(counts, _k_bar_of(self) + 1)
         picks, noisy = self.picks_with_counts(rows, secure(draws))
         return rows.names(picks), noisy
 
@@ -79,7 +79,7 @@ class LimitedDomainLaplace:
 
         Items without users are not listed: they are never released, so their noise need not be drawn.
         """
-        k_bar = k_bar_of(self)
+        k_bar = _k_bar_of(self)
         bottom = rows.after(k_bar) + self.height + self.noise(draws)
         noisy = [int(count) + self.noise(draws) for count in rows.inside(k_bar)]
         rows_above = [row for row, count in enumerate(noisy) if count > bottom]
@@ -97,7 +97,7 @@ class LimitedDomainLaplace:
 
     def width(self, beta: float) -> int:
         """Return the bound in users on all noises, of counts and bottom, that holds except with probability beta."""
-        return laplace_width(self.rate, beta, k_bar_of(self) + 1)
+        return laplace_width(self.rate, beta, _k_bar_of(self) + 1)
 
     def behind(self, beta: float, pairs: int) -> int:
         """Return the lead that equal noise turns round in none of so many pairs, except with probability beta."""
@@ -117,14 +117,14 @@ def _parse(mechanism: LimitedDomainLaplace) -> None:
     )
 
 
-def k_bar_of(mechanism: LimitedDomainLaplace) -> int:
+def _k_bar_of(mechanism: LimitedDomainLaplace) -> int:
     """Return the k_bar of a mechanism, by default from its k."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
 
 
 def gap(mechanism: LimitedDomainLaplace, beta: float) -> int:
     """Return the most users by which an item left out exceeds one above it, except with probability beta."""
-    return mechanism.behind(beta, mechanism.k * max(1, k_bar_of(mechanism) - 1))
+    return mechanism.behind(beta, mechanism.k * max(1, _k_bar_of(mechanism) - 1))
 
 
 def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:

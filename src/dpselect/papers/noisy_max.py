@@ -25,7 +25,7 @@ from dpselect.draws.near import NearGroups, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.weights import Floats, Weights
 
-FIRST_BITS = 53
+_FIRST_BITS = 53
 BITS_PER_UNIT = Fraction(144, 100)  # below 1 / ln 2, so 2^-floor(1.44 t) >= e^-t
 
 
@@ -42,13 +42,13 @@ def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     nearest_groups = nearest(weights, 1, reach)
     near_weights, best = nearest_groups.weights, nearest_groups.weights.score(0)
     x = near_weights.exponents(slice(0, len(near_weights)), best)
-    first = core.source.words(len(near_weights)) >> np.uint64(64 - FIRST_BITS)
+    first = core.source.words(len(near_weights)) >> np.uint64(64 - _FIRST_BITS)
     sizes: Floats = np.ones(1) if near_weights.sizes is None else near_weights.sizes.astype(np.float64)
-    v = first.astype(np.float64) * 2.0**-FIRST_BITS
+    v = first.astype(np.float64) * 2.0**-_FIRST_BITS
 
     def contender(index: int) -> _Contender:
         shift = near_weights.rate * (near_weights.score(index) - best)
-        return _Contender(core, noise, (index, None), near_weights.size(index), shift, int(first[index]), FIRST_BITS)
+        return _Contender(core, noise, (index, None), near_weights.size(index), shift, int(first[index]), _FIRST_BITS)
 
     guess = int(np.argmin(x + np.log(np.maximum(v / sizes, 2.0**-1000))))  # any guess is valid, a good one is fast
     lowest = contender(guess).low()

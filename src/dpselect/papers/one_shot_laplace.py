@@ -20,7 +20,7 @@ from dpselect.mechanisms.port import promise, set_fields
 from dpselect.papers.noisy_draws import noisy
 from dpselect.papers.report_noisy_max import laplace_gap
 
-LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
+LARGEST_EPSILON, _LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
 
 
@@ -120,7 +120,7 @@ class ApproxOneShotLaplace:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
         hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"
-        for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):
+        for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, _LARGEST_DELTA)):
             if value >= below:
                 raise ParameterError(name, f"be below {float(below)} here", came(getattr(self, name)), hint)
         set_fields(self, k=k, epsilon=epsilon, delta=delta, neighbors=related)

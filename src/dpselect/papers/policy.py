@@ -29,7 +29,7 @@ from dpselect.mechanisms.set_union.user_loop import contribute_in_turn
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27
-MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is without slack
+_MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is without slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class PolicyGaussian(SetUnion):
         _, highest = self._law(shift, delta / 2, Fraction(0))
         rounding = rounding_of_one(self.max_items_per_user, 2 * highest)
         slack = 2 * users * rounding
-        if slack > MOST_SLACK:
+        if slack > _MOST_SLACK:
             raise ParameterError("most_users", "be small enough for the rounding of floats not to matter", users)
         law, cutoff = self._law(shift * (1 + slack), delta / 2, rounding)
         weighting = L2Descent(cutoff, users)

@@ -13,7 +13,7 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
 
 Body = dict[str, Any]
-TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
+_TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
 BOUND = ("max_items_per_user",)
 
 
@@ -67,10 +67,10 @@ def _fill_undeclared(question: Question) -> Question:
 
 def _plan_at_any_epsilon(plan_class: type[Plan], question: Question, payment: Payment, facts: Any) -> Plan:
     """Plan a question at some epsilon, because only the gateway knows the epsilon of the share."""
-    for epsilon in TRIALS[:-1]:
+    for epsilon in _TRIALS[:-1]:
         try:
             return plan_class(question=question, payment=Payment(epsilon=epsilon, delta=payment.delta), facts=facts)
         except ParameterError as error:
             if not error.parameter.startswith("epsilon"):
                 raise
-    return plan_class(question=question, payment=Payment(epsilon=TRIALS[-1], delta=payment.delta), facts=facts)
+    return plan_class(question=question, payment=Payment(epsilon=_TRIALS[-1], delta=payment.delta), facts=facts)

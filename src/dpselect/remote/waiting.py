@@ -19,7 +19,7 @@ from dpselect.remote.wire import Wire
 
 LONG, SHORT = 25, 1  # seconds that the gateway holds a question back; the shorter where somebody watches
 LEAST = 0.2  # seconds between two looks, should it not hold it back
-FAREWELL = 5.0  # seconds for a last word after Ctrl-C
+_FAREWELL = 5.0  # seconds for a last word after Ctrl-C
 RUNNING = ("approval", "queued", "running")
 FINAL = ("answered", "refused", "failed", "lost", "cancelled", "rejected")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -141,7 +141,7 @@ def _take_back(wire: Wire, job: RemoteJob | None) -> str:
     if job.state in FINAL:
         return f"the question is done; {again}"
     try:
-        cancelled = RemoteJob.parse(wire.delete(job.path, patience=FAREWELL))
+        cancelled = RemoteJob.parse(wire.delete(job.path, patience=_FAREWELL))
     except GatewayError as error:
         if error.kind == "state":
             return f"the question still runs and is charged, because rows may have been read; {again}"

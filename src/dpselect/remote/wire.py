@@ -22,9 +22,9 @@ from dpselect.remote.problems import error_of, escape_text, kind_of
 
 MOST = 64 << 20  # bytes of a reply
 REACH = 10.0  # seconds in which a connection must stand
-SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
+_SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
 FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
-BUSY = (429, 503)
+_BUSY = (429, 503)
 JSON = "application/json"
 WRONG = "is the address right?"
 
@@ -112,7 +112,7 @@ class Wire:
                 wait = pause if self._has_replied or lost.is_begun else None
             else:
                 self._has_replied = True
-                if reply.status not in BUSY:
+                if reply.status not in _BUSY:
                     break
                 last, wait = _busy(reply), max(pause, reply.pause or 0)
             if wait is None or time.monotonic() + wait > end:
@@ -184,7 +184,7 @@ class Wire:
             raise GatewayError(f"{self.address} does not speak TLS", "check the port") from None
         except OSError as error:
             raise _LostError(_describe_failure(error), is_begun=False) from None
-        connection.sock.settimeout(SILENCE)
+        connection.sock.settimeout(_SILENCE)
         self._thread_state.kept = _Connection(connection)
         return connection
 

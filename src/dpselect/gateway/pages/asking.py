@@ -34,7 +34,7 @@ VERBS = {
     "choose": "the one leading",
 }
 SENTENCE = ("verb", "k", "q", "item", "by_weight", "compared_with", "by", "during", "counts", "measures")
-FORM_FIELDS: Table = {  # of a form, and no parameters of a question
+_FORM_FIELDS: Table = {  # of a form, and no parameters of a question
     "verb": param(COLUMN, help="what to show"),
     "item": param(COLUMN, help="of what"),
     "during": param(COLUMN, help="in which period"),
@@ -131,7 +131,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(verb, data)
     menus = _menus(verb, data, items, values.get("during", ""))
     controls: dict[str, Control] = {}
-    for name, field in {**FORM_FIELDS, **kind(verb).fields()}.items():
+    for name, field in {**_FORM_FIELDS, **kind(verb).fields()}.items():
         menu = _menu(name, field, menus)
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
             typed_value = values.get(name, "" if field.default in (None, MISSING, False, True) else str(field.default))

@@ -28,9 +28,9 @@ OPERATORS = {  # in words, and in the language
     "missing": ("is missing", "{} IS NULL"),
     "there": ("is not missing", "{} IS NOT NULL"),
 }
-OF_LISTS = ("is", "is-not")  # what may be asked of a column whose values the owner lists
+_OF_LISTS = ("is", "is-not")  # what may be asked of a column whose values the owner lists
 OF_TEXTS = ("begins", "contains")
-WITHOUT_VALUE = ("missing", "there")
+_WITHOUT_VALUE = ("missing", "there")
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Condition:
     @property
     def operators(self) -> dict[str, str]:
         """The comparisons in its menu."""
-        return {name: words for name, (words, _) in OPERATORS.items() if self.values is None or name in OF_LISTS}
+        return {name: words for name, (words, _) in OPERATORS.items() if self.values is None or name in _OF_LISTS}
 
     @property
     def complete(self) -> bool:
         """True if the row is filled in."""
-        return bool(self.column) and (self.operator in WITHOUT_VALUE or self.value != "")
+        return bool(self.column) and (self.operator in _WITHOUT_VALUE or self.value != "")
 
     @property
     def literal(self) -> str:

@@ -45,7 +45,7 @@ YEAR = "public, max-age=31536000"
 EVERY = 2  # seconds between two looks at a question, where there is no script
 MOST = 50  # rows of a list
 ROWS = 200  # of an answer; all are in its files
-FORECASTS = 5  # of questions that wait
+_FORECASTS = 5  # of questions that wait
 LAST = 500  # questions that the picture of a quota is made from
 FORMS = ("csv", "parquet", "json", "svg", "html")
 Row = Mapping[str, Any]
@@ -315,7 +315,7 @@ async def owner(request: Request) -> Response:
         people=await call(request, views.people),
         budgets=await call(request, views.budget),
         waiting=[
-            (job, await _forecast_or_problem(request, job["question"]) if position < FORECASTS else {})
+            (job, await _forecast_or_problem(request, job["question"]) if position < _FORECASTS else {})
             for position, job in enumerate(jobs)
         ],
         twin="/v1/people",

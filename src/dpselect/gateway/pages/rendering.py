@@ -21,7 +21,7 @@ from dpselect.release.formatting import Json
 
 HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
-NAVIGATION = {
+_NAVIGATION = {
     Role.ANALYST: (("/ask", "Ask"), ("/history", "Answers"), ("/budget", "Budget")),
     Role.OWNER: (("/owner", "Manage"), ("/history", "Answers"), ("/budget", "Budget"), ("/record", "Record")),
     Role.AUDITOR: (("/record", "Record"), ("/history", "Answers"), ("/budget", "Budget")),
@@ -71,7 +71,7 @@ def render_page(request: Request, template: str, status: int = 200, **values: An
     person = getattr(request.state, "person", None)
     context = {
         "person": person,
-        "navigation": () if person is None else NAVIGATION[person.role],
+        "navigation": () if person is None else _NAVIGATION[person.role],
         "twin": None,
         **values,
     }
@@ -110,7 +110,7 @@ def local_address(address: str) -> str:
 
 def home(role: Role) -> str:
     """Return the address of a role's first page."""
-    return NAVIGATION[role][0][0]
+    return _NAVIGATION[role][0][0]
 
 
 def origin(request: Request) -> str:

@@ -15,7 +15,7 @@ PRICE = ("epsilon", "delta", "share", "within", "threshold", "fresh")
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
 NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union", "Users")
-NEEDED = {  # by what the code has in it
+_NEEDED = {  # by what the code has in it
     r"\bdatetime\.": "import datetime\n",
     r"\bDecimal\(": "from decimal import Decimal\n",
     r"\b(inf|nan)\b": "from math import inf, nan\n",
@@ -35,7 +35,7 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     left_out = domain_from_json("exclude", body.get("exclude"))
     exclusion = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     code = f"{question!r}{exclusion}"
-    imports = "".join(line for name, line in NEEDED.items() if re.search(name, code))
+    imports = "".join(line for name, line in _NEEDED.items() if re.search(name, code))
     nouns = [name for name in NOUNS if f"{name}(" in code]
     return (
         f"{imports}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"

@@ -59,7 +59,7 @@ def json_response(value: Json, status: int = 200, headers: dict[str, str] | None
     return Response(content, status, headers=headers, media_type="application/json")
 
 
-async def answer_person(request: Request, action: Callable[..., Any], *arguments: object, under: str = "") -> Response:
+async def _answer_person(request: Request, action: Callable[..., Any], *arguments: object, under: str = "") -> Response:
     """Call the gateway for the person who asks, and return its value as JSON; a list gets the name `under`."""
     value = await call(request, action, *arguments)
     return json_response({under: [*value]} if under else value)
@@ -121,13 +121,13 @@ def _depth(value: Json) -> int:
 @ROUTES.route("GET", "/v1/me", EVERYBODY, replies.Me)
 async def me(request: Request) -> Response:
     """Who is signed in."""
-    return await answer_person(request, views.me)
+    return await _answer_person(request, views.me)
 
 
 @ROUTES.route("GET", "/v1/data", EVERYBODY, replies.DataList)
 async def data(request: Request) -> Response:
     """The data sets that may be asked, as declared."""
-    return await answer_person(request, _describe_data, under="data")
+    return await _answer_person(request, _describe_data, under="data")
 
 
 def _describe_data(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
@@ -191,7 +191,7 @@ async def ask(request: Request) -> Response:
 async def questions(request: Request) -> Response:
     """Your questions, newest first; an owner also sees those that wait for approval."""
     after, limit = request.query_params.get("after"), _parse_number(request, "limit", 50, 1, 500)
-    return await answer_person(request, views.questions, after, limit, under="questions")
+    return await _answer_person(request, views.questions, after, limit, under="questions")
 
 
 @ROUTES.route("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, parameters=(WAIT,), refused=("parameter",))
@@ -219,19 +219,19 @@ async def find_job(request: Request, number: str) -> dict[str, Json]:
 @ROUTES.route("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, refused=("state",))
 async def cancel(request: Request) -> Response:
     """Cancel a question of which no row has been read."""
-    return await answer_person(request, Gateway.cancel, request.path_params["id"])
+    return await _answer_person(request, Gateway.cancel, request.path_params["id"])
 
 
 @ROUTES.route("POST", "/v1/questions/{id}/approve", OWNER, replies.Job, refused=("state",))
 async def approve(request: Request) -> Response:
     """Agree to a question."""
-    return await answer_person(request, Gateway.decide, request.path_params["id"], True)
+    return await _answer_person(request, Gateway.decide, request.path_params["id"], True)
 
 
 @ROUTES.route("POST", "/v1/questions/{id}/reject", OWNER, replies.Job, refused=("state",))
 async def reject(request: Request) -> Response:
     """Refuse a question."""
-    return await answer_person(request, Gateway.decide, request.path_params["id"], False)
+    return await _answer_person(request, Gateway.decide, request.path_params["id"], False)
 
 
 # ---- answers ------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ async def reject(request: Request) -> Response:
 @ROUTES.route("GET", "/v1/answers", EVERYBODY, replies.AnswerList)
 async def answers(request: Request) -> Response:
     """The answers that may be read: all are free."""
-    return await answer_person(request, views.answers, under="answers")
+    return await _answer_person(request, views.answers, under="answers")
 
 
 @ROUTES.route("GET", "/v1/answers/{id}", EVERYBODY, replies.Release)
@@ -271,32 +271,32 @@ async def answer(request: Request) -> Response:
 @ROUTES.route("GET", "/v1/budget", EVERYBODY, replies.BudgetList)
 async def budget(request: Request) -> Response:
     """What is left: of your quotas; owners and auditors see all."""
-    return await answer_person(request, views.budget, under="budgets")
+    return await _answer_person(request, views.budget, under="budgets")
 
 
 @ROUTES.route("POST", "/v1/grants", OWNER, replies.Granted, takes="Grant", refused=("not-found",))
 async def grant(request: Request) -> Response:
     """Grant an analyst a quota."""
     body, _ = await read_body(request)
-    return await answer_person(request, views.grant, body)
+    return await _answer_person(request, views.grant, body)
 
 
 @ROUTES.route("GET", "/v1/people", OWNER, replies.PersonList)
 async def people(request: Request) -> Response:
     """Who may sign in."""
-    return await answer_person(request, views.people, under="people")
+    return await _answer_person(request, views.people, under="people")
 
 
 @ROUTES.route("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record)
 async def record(request: Request) -> Response:
     """The record of one data set."""
-    return await answer_person(request, views.record, request.path_params["data"])
+    return await _answer_person(request, views.record, request.path_params["data"])
 
 
 @ROUTES.route("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, parameters=(HEAD,))
 async def verification(request: Request) -> Response:
     """Does the record agree with itself?"""
-    return await answer_person(request, views.verification, request.query_params.get("head"))
+    return await _answer_person(request, views.verification, request.query_params.get("head"))
 
 
 # ---- of the server itself -----------------------------------------------------------------------------------

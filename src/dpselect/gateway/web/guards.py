@@ -38,7 +38,7 @@ HEADERS = {
 }
 HEAD = 32 * 1024  # bytes of all headers of a request
 SAFE = ("GET", "HEAD", "OPTIONS")
-BURST = 4.0  # seconds of a rate that may come at once
+_BURST = 4.0  # seconds of a rate that may come at once
 
 
 class Guards:
@@ -166,7 +166,7 @@ class Rates:
 
     def allow(self, name: str) -> bool:
         """Return whether a person may send one more request now, and count it."""
-        now, capacity = time.monotonic(), self._rate * BURST
+        now, capacity = time.monotonic(), self._rate * _BURST
         tokens, checked_at = self._tokens.get(name, (capacity, now))
         tokens = min(capacity, tokens + (now - checked_at) * self._rate)
         self._tokens[name] = (max(0.0, tokens - 1), now)

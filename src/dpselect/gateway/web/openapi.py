@@ -29,11 +29,11 @@ from dpselect.questions.schemas import COLUMNS, DELTA, ITEM, NUMBER, SHARE, or_n
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
 
-PROBLEM = "application/problem+json"
-GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
+_PROBLEM = "application/problem+json"
+_GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
 SIGNED = ("sign-in", "role", "unavailable")
 READ = ("content", "parameter")  # where there is a body
-IN_PATH = re.compile(r"{(\w+)}")
+_IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {  # how their addresses begin, and what they are about
     "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; poll for the answer."),
     "answers": ("/v1/answers", "Answers, free for everybody who may use the data."),
@@ -62,7 +62,7 @@ FLAG: Schema = {"type": "boolean", "default": False}
 
 NAME: Schema = {"type": "string", "minLength": 1}
 SOME = or_null(COLUMNS)
-DATA_FIELDS: dict[str, Schema] = {
+_DATA_FIELDS: dict[str, Schema] = {
     name: {**schema, "description": description}
     for name, schema, description in (
         ("data", or_null(NAME), "the name of the data; optional if there is only one"),
@@ -75,7 +75,7 @@ DATA_FIELDS: dict[str, Schema] = {
 }
 """In addition to the parameters of a query; the owner's declarations are the defaults."""
 TOTAL = "set the quota to this amount instead of adding it"
-GRANT_BODY: Schema = {
+_GRANT_BODY: Schema = {
     "type": "object",
     "properties": {
         "data": NAME,
@@ -99,7 +99,7 @@ def question(verb: str) -> Schema:
     parameter_schemas = {
         name: _share_item_schema(schema) for name, schema in schemas(verb).items() if name not in OF_TEXTS
     }
-    properties = {"verb": {"const": verb}, **parameter_schemas, **DATA_FIELDS}
+    properties = {"verb": {"const": verb}, **parameter_schemas, **_DATA_FIELDS}
     return {
         "type": "object",
         "description": str(QUESTIONS[verb].__doc__).partition("\n")[0],
@@ -117,7 +117,7 @@ def questions() -> dict[str, Schema]:
         "oneOf": [{"$ref": ref} for ref in references.values()],
         "discriminator": {"propertyName": "verb", "mapping": references},
     }
-    return {"Question": any_question, **question_schemas, "Item": ITEM, "Grant": GRANT_BODY}
+    return {"Question": any_question, **question_schemas, "Item": ITEM, "Grant": _GRANT_BODY}
 
 
 def _share_item_schema(schema: Any) -> Any:
@@ -250,7 +250,7 @@ def _in_path(path: str) -> list[dict[str, Any]]:
         "data": "the name of the data",
     }
     common_fields = {"in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-    return [{"name": name, "description": descriptions[name], **common_fields} for name in IN_PATH.findall(path)]
+    return [{"name": name, "description": descriptions[name], **common_fields} for name in _IN_PATH.findall(path)]
 
 
 def _success(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _success(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
 
 def _refusals(route: Route) -> dict[str, Any]:
     """Return one response for each status, which may stand for several kinds of problems."""
-    kinds = [*GUARDS, *(() if route.method == "GET" else ("cross-site",)), *(SIGNED if route.roles else ())]
+    kinds = [*_GUARDS, *(() if route.method == "GET" else ("cross-site",)), *(SIGNED if route.roles else ())]
     kinds += [*(READ if route.takes else ()), *(("not-found",) if "{" in route.path else ()), *route.refused]
     statuses: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds):
@@ -272,7 +272,7 @@ def _refusals(route: Route) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status in sorted(statuses):
         description = "; ".join(f"{kind}: {KINDS[kind].title.lower()}" for kind in statuses[status])
-        responses[str(status)] = {"description": description, "content": {PROBLEM: {"schema": ref("Problem")}}}
+        responses[str(status)] = {"description": description, "content": {_PROBLEM: {"schema": ref("Problem")}}}
         if status in (429, 503):
             responses[str(status)]["headers"] = {"Retry-After": AFTER}
     return responses
