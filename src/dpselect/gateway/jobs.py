@@ -15,7 +15,7 @@ from dpselect.release.formatting import Json
 
 
 class JobState(StrEnum):
-    """The state of a question."""
+    """How far a question has come."""
 
     APPROVAL = "approval"  # somebody else must approve first
     QUEUED = "queued"

@@ -52,7 +52,7 @@ def plain(key: Key | None) -> Any:
 
 
 class Role(StrEnum):
-    """The role of a person; each person has one."""
+    """What a person may do. Each person has one."""
 
     OWNER = "owner"  # declares data, grants quotas, approves questions, sees the record
     ANALYST = "analyst"  # plans, asks, reads answers
