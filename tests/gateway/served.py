@@ -219,7 +219,7 @@ class Served:
         before, found, after = path.read_text().partition(f"[people.{name}]")
         assert found
         path.write_text(f"{before}{''.join(after.partition('[people.')[1:])}")
-        self.until(lambda: self.gateway.people.named(name) is None)
+        self.until(lambda: self.gateway.people.find(name) is None)
 
     def until(self, so: Callable[[], bool]) -> None:
         """Wait for what another thread does."""

@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.errors import ParameterError
 from dpselect.gateway import gateway as gateways
-from dpselect.gateway.asked import AskedQuestion, asked
+from dpselect.gateway.asked import AskedQuestion, parse_question
 from dpselect.gateway.problems import of_error
 from dpselect.gateway.settings.reading import read
 from tests.gateway.served import serving, settings_in
@@ -30,7 +30,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Any:
     declared = {"plays": data.model_copy(update={"max_items_per_user": 3, "weights": weights})}
 
     def made(body: Mapping[str, Any]) -> AskedQuestion:
-        return asked(body, declared, lambda _: Paying())  # type: ignore[arg-type, return-value]
+        return parse_question(body, declared, lambda _: Paying())  # type: ignore[arg-type, return-value]
 
     return made
 
@@ -61,7 +61,9 @@ def test_a_question_is_planned_once_and_from_its_body_where_another_process_took
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(gateways, "asked", lambda body, *more: (seen.append(body), asked(body, *more))[1])
+    monkeypatch.setattr(
+        gateways, "parse_question", lambda body, *more: (seen.append(body), parse_question(body, *more))[1]
+    )
     body = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": "1/9"}
     with serving(tmp_path) as served:
         assert served.ann.ask(body)["state"] == "answered"

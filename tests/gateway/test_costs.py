@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from dpselect.gateway.agents import here
+from dpselect.gateway.agents import open_desk
 from dpselect.mcp.tools import AgentTools
 from tests.gateway.served import Served
 from tests.mcp.talking import called
@@ -39,7 +39,7 @@ def test_every_door_shows_the_same_cost_and_the_same_rest(served: Served) -> Non
         assert f"cost {found[1]} % of your budget" in page
         assert f"{found[2]} % left" in page
         before = left
-    tools = AgentTools(here(served.gateway, served.people["ann"]))
+    tools = AgentTools(open_desk(served.gateway, served.people["ann"]))
     assert called(tools, "budget")[0]["left_of_yours"].startswith(f"{before} % of ")
     price = called(tools, "price", tool="choose", arguments={"item": "country", "share": "5%"})
     assert f"{price['left_after']} after it" in price["cost"]

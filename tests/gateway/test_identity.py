@@ -28,7 +28,7 @@ def test_a_token_that_is_wrong_or_of_the_past_is_nobody(served: Served, token: s
 
 
 def test_a_wrong_token_is_nobody_even_beside_a_good_cookie(served: Served) -> None:
-    ann = served.gateway.people.named("ann")
+    ann = served.gateway.people.find("ann")
     assert ann is not None
     cookie = {"Cookie": f"dpselect={served.gateway.people.session(ann)}"}
     assert served.http.get("/v1/me", headers=cookie).json()["name"] == "ann"
@@ -38,18 +38,18 @@ def test_a_wrong_token_is_nobody_even_beside_a_good_cookie(served: Served) -> No
 def test_a_cookie_and_a_code_are_not_each_other_and_end_with_the_token(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         people = served.gateway.people
-        ann = people.named("ann")
+        ann = people.find("ann")
         assert ann is not None
         session, code = people.session(ann), people.code(ann)
-        assert people.of_session(session) == people.of_code(code) == ann
-        assert people.of_code(code) is None  # it was used
-        assert people.of_session(people.code(ann)) is None
-        assert people.of_code(people.session(ann)) is None
+        assert people.find_by_session(session) == people.redeem_code(code) == ann
+        assert people.redeem_code(code) is None  # it was used
+        assert people.find_by_session(people.code(ann)) is None
+        assert people.redeem_code(people.session(ann)) is None
         for wrong in ("", ".", "a.b", session[:-2], session + "A", "x" * 2000, session.replace(".", ".."), "é.é"):
-            assert people.of_session(wrong) is None
+            assert people.find_by_session(wrong) is None
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", "[people.anna]"))
-        served.until(lambda: people.of_session(session) is None)
+        served.until(lambda: people.find_by_session(session) is None)
         assert served.ann.get("/v1/me").json()["name"] == "anna"
 
 
@@ -58,7 +58,7 @@ def test_a_proxy_is_believed_from_its_own_address_only(tmp_path: Path) -> None:
     with serving(tmp_path, server=server) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        served.until(lambda: served.gateway.people.of_subject("ann@example.org") is not None)
+        served.until(lambda: served.gateway.people.find_by_subject("ann@example.org") is not None)
         said = {"X-Who": "ann@example.org"}
         for address, status in (("10.1.2.3", 200), ("10.2.0.1", 401), ("127.0.0.1", 401)):
             http = TestClient(served.http.app, base_url=ADDRESS, client=(address, 1))
@@ -90,7 +90,7 @@ def test_a_token_of_a_provider_is_believed_if_it_is_signed_for_us_and_not_too_ol
     with serving(tmp_path, server=oidc) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        served.until(lambda: served.gateway.people.of_subject("ann@example.org") is not None)
+        served.until(lambda: served.gateway.people.find_by_subject("ann@example.org") is not None)
         cases = {
             "good": (signed(good), 200),
             "another key": (signed(good, other), 401),

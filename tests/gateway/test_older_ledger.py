@@ -132,8 +132,8 @@ def test_a_reservation_is_found_in_the_ledger_that_continues_its_own(tmp_path: P
         Ledger.upgrade(tmp_path / "old", tmp_path / "new").close()
     books = Books(str(tmp_path / "new"))
     for hold, question in ((first, "one"), (second, "two")):
-        outcome = books.outcome(hold.number, lambda entry, asked=question: entry.question == asked)  # type: ignore[misc]
+        outcome = books.find_outcome(hold.number, lambda entry, asked=question: entry.question == asked)  # type: ignore[misc]
         assert outcome is not None
         assert (outcome.reservation.entry.number, outcome.reservation.may_have_read) == (hold.number + 1, True)
-    assert books.outcome(first.number, lambda entry: entry.question == "two") is None
+    assert books.find_outcome(first.number, lambda entry: entry.question == "two") is None
     books.close()

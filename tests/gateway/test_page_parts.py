@@ -34,7 +34,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @given(TEXTS, TEXTS)
 def test_a_typed_text_is_that_text_and_nothing_else(column: str, value: str) -> None:
-    said = conditions.where([Condition(column, "is", f'"{value}"')])
+    said = conditions.join_conditions([Condition(column, "is", f'"{value}"')])
     assert said is not None
     assert parse(said) == Operation("=", (Name(column), Constant(value)))
 
@@ -44,7 +44,7 @@ def test_a_typed_text_is_that_text_and_nothing_else(column: str, value: str) -> 
 )
 @pytest.mark.parametrize("operator", list(conditions.OPERATORS))
 def test_every_row_is_one_condition_on_its_column(operator: str, value: str) -> None:
-    said = conditions.where([Condition("select", operator, value)])
+    said = conditions.join_conditions([Condition("select", operator, value)])
     assert said is not None
     tree = parse(said)
     assert isinstance(tree, Operation)
@@ -57,19 +57,21 @@ def test_every_row_is_one_condition_on_its_column(operator: str, value: str) -> 
 
 
 def test_digits_are_a_number_and_quotation_marks_make_them_a_text() -> None:
-    assert conditions.where([Condition("age", "at-least", "18")]) == "age >= 18"
-    assert conditions.where([Condition("zip", "is", "'08001'")]) == "zip = '08001'"
-    assert conditions.where([Condition("age", "more-than", "1,000")]) == "age > '1,000'"  # which the types then refuse
+    assert conditions.join_conditions([Condition("age", "at-least", "18")]) == "age >= 18"
+    assert conditions.join_conditions([Condition("zip", "is", "'08001'")]) == "zip = '08001'"
+    assert (
+        conditions.join_conditions([Condition("age", "more-than", "1,000")]) == "age > '1,000'"
+    )  # which the types then refuse
 
 
 def test_listed_values_keep_their_types_and_others_are_left_out() -> None:
     values: tuple[object, ...] = ("Germany", 7, True, "7x")
     for chosen, said in (("Germany", "'Germany'"), ("7", "7"), ("True", "TRUE"), ("7x", "'7x'")):
-        assert conditions.where([Condition("c", "is", chosen, values)]) == f"c = {said}"
+        assert conditions.join_conditions([Condition("c", "is", chosen, values)]) == f"c = {said}"
     fields = {"column": ["c", "c", "d"], "comparison": ["at-least", "is"], "value": ["Atlantis", "7"]}
     rows = conditions.rows(fields, {"c": list(values)})
     assert [(row.operator, row.value) for row in rows] == [("is", ""), ("is", "7")]
-    assert conditions.where(rows) == "c = 7"
+    assert conditions.join_conditions(rows) == "c = 7"
 
 
 def test_several_values_of_one_column_mean_any_of_them() -> None:
@@ -79,8 +81,8 @@ def test_several_values_of_one_column_mean_any_of_them() -> None:
         Condition("d", "is-not", "1"),
         Condition("d", "there", ""),
     ]
-    assert conditions.where(rows) == "c IN ('a', 'b') AND d <> 1 AND d IS NOT NULL"
-    assert conditions.where([Condition("c", "is", "")]) is None
+    assert conditions.join_conditions(rows) == "c IN ('a', 'b') AND d <> 1 AND d IS NOT NULL"
+    assert conditions.join_conditions([Condition("c", "is", "")]) is None
 
 
 # ---- the form -----------------------------------------------------------------------------------------------
@@ -166,15 +168,15 @@ def test_a_number_keeps_its_digits_and_a_text_is_as_it_is() -> None:
 
 
 def test_titles_say_what_was_asked() -> None:
-    assert words.asked({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
+    assert words.format_question({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
     body = {"verb": "top_k", "k": 5, "item": ["country", "artist"], "by": ["city"], "during": ["2026-10", "2026-11"]}
     assert (
-        words.asked(body)
+        words.format_question(body)
         == "Top 5 pairs of country and artist by number of users in every city, October 2026 and November 2026"
     )
-    assert words.asked({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(words.SPACE, " ") == (
-        "Median and 90 % quantile of age"
-    )
+    assert words.format_question({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(
+        words.SPACE, " "
+    ) == ("Median and 90 % quantile of age")
 
 
 def test_python_text_holds_any_value() -> None:

@@ -23,7 +23,7 @@ TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4
 def test_who_was_granted_nothing_is_told_so_everywhere(tmp_path: Path) -> None:
     text = settings_in(tmp_path).read_text().replace('quota = { epsilon = 1, delta = "1e-6" }', "")
     gateway = Gateway(read_text(text, tmp_path))
-    eve = gateway.people.named("eve")
+    eve = gateway.people.find("eve")
     assert eve is not None
     for method in (gateway.price, gateway.forecast, gateway.ask):
         for body in ({"verb": "top_k", "k": 3, "epsilon": 1}, {"verb": "top_k", "k": 3, "share": "1%"}):

@@ -52,7 +52,7 @@ def test_a_copied_cookie_is_good_until_its_person_signs_out(tmp_path: Path) -> N
 
 
 def test_a_gateway_that_forgets_who_signed_out_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Jobs, "said", lambda _self, _name: False)
+    monkeypatch.setattr(Jobs, "is_recorded", lambda _self, _name: False)
     with serving(tmp_path) as served:
         mine = signed_in(served)
         sign_out(served, mine)
@@ -61,12 +61,12 @@ def test_a_gateway_that_forgets_who_signed_out_would_be_seen(tmp_path: Path, mon
 
 def test_what_was_used_is_remembered_as_long_as_it_could_be_used(tmp_path: Path) -> None:
     jobs, now = Jobs(tmp_path / "questions.sqlite"), time.time()
-    assert jobs.once("code a", now + CODE)
-    assert jobs.once("session b", now - 5)
+    assert jobs.record_once("code a", now + CODE)
+    assert jobs.record_once("session b", now - 5)
     for place in range(TRIES):
-        assert jobs.once(f"session {place}", now - 2)
-    assert jobs.once("session c", now + SESSION)
-    assert not jobs.once("code a", now + CODE)
+        assert jobs.record_once(f"session {place}", now - 2)
+    assert jobs.record_once("session c", now + SESSION)
+    assert not jobs.record_once("code a", now + CODE)
     kept = [name for (name,) in jobs._store.run("SELECT name FROM setting ORDER BY name")]
     assert kept == ["code a", "session c"]
     jobs.close()

@@ -67,8 +67,8 @@ def test_what_has_moved_on_is_not_changed(store: Jobs) -> None:
 def test_an_entry_of_the_ledger_answers_under_one_address(store: Jobs) -> None:
     first, second, other = (added(store, JobState.RUNNING) for _ in range(3))
     seventh, eighth = settle(7), settle(8)
-    assert [store.settled(one, seventh) for one in (first, second, first)] == [first.id] * 3
-    assert store.settled(other, eighth) == other.id
+    assert [store.record_answer(one, seventh) for one in (first, second, first)] == [first.id] * 3
+    assert store.record_answer(other, eighth) == other.id
     assert [job.id for job in store.answers(["plays"], 10)] == [other.id, first.id]
     assert store.answer(second.id) is None
     found = store.answer_to(first.key)

@@ -76,11 +76,11 @@ def test_what_the_rows_left_is_cleared_up_before_anything_is_settled(
         return lambda *given: (done.append(what), run(*given))[1]
 
     with gateway(tmp_path, workers=1) as found:
-        for where, name in ((Workspace, "close"), (Turn, "wait_to_settle"), (Jobs, "settled")):
+        for where, name in ((Workspace, "close"), (Turn, "wait_to_settle"), (Jobs, "record_answer")):
             monkeypatch.setattr(where, name, told(name, getattr(where, name)))
         answered, failed = ended(found, ["plays", "broken"])
     assert (answered.state, failed.state) == (JobState.ANSWERED, JobState.FAILED)
-    assert done == ["close", "wait_to_settle", "settled", "close", "wait_to_settle"]
+    assert done == ["close", "wait_to_settle", "record_answer", "close", "wait_to_settle"]
 
 
 class Clock:

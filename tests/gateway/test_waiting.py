@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from dpselect.gateway.web import desk
-from dpselect.gateway.web.desk import Bell, ended
+from dpselect.gateway.web.desk import Bell, wait_until_ended
 
 STATES = ("queued", "queued", "running", "running", "answered")
 
@@ -29,6 +29,6 @@ def test_an_end_that_nobody_tells_of_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         return {"state": next(states)}
 
     async def waited() -> dict[str, Any]:
-        return await ended(Bell(cast("Any", Still())), "1", look, 30)
+        return await wait_until_ended(Bell(cast("Any", Still())), "1", look, 30)
 
     assert asyncio.run(waited()) == {"state": "answered"}

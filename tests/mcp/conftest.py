@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpselect.gateway.agents import here
+from dpselect.gateway.agents import open_desk
 from dpselect.mcp.tools import AgentTools
 from tests.gateway.conftest import questions_share_a_duckdb, served  # noqa: F401 # fixtures
 from tests.gateway.served import Served
@@ -12,4 +12,4 @@ from tests.gateway.served import Served
 
 @pytest.fixture
 def tools(served: Served) -> AgentTools:  # noqa: F811
-    return AgentTools(here(served.gateway, served.people["ann"]))
+    return AgentTools(open_desk(served.gateway, served.people["ann"]))

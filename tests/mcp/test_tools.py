@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.errors import GatewayError, ParameterError
 from dpselect.gateway import views
-from dpselect.gateway.agents import here
+from dpselect.gateway.agents import open_desk
 from dpselect.mcp.desk import describe_error, remote_desk
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE_TOOLS, PAID_BEFORE, AgentTools, summarize_release
@@ -219,7 +219,7 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
         rows["day"] += [None] * len(names)
     pq.write_table(pa.table(rows), tmp_path / "plays.parquet")
     with serving(tmp_path, promise="100", quota="90") as served:
-        tools = AgentTools(here(served.gateway, served.people["ann"]))
+        tools = AgentTools(open_desk(served.gateway, served.people["ann"]))
         (reply,) = sent(tools, line("tools/call", name="top_k", arguments={"k": 9, "share": "50%"}))
         text = reply["result"]["content"][0]["text"]
         assert text.isprintable()
@@ -234,7 +234,7 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
 
 def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        tools = AgentTools(here(served.gateway, served.people["ann"]))
+        tools = AgentTools(open_desk(served.gateway, served.people["ann"]))
         with ThreadPoolExecutor(4) as agents:
             asked = [agents.submit(tools.call, "top_k", {"k": k, "share": "30%"}) for k in range(2, 8)]
             results: list[Any] = [one.result() for one in asked]
@@ -248,7 +248,7 @@ def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
 
 def test_only_who_is_an_analyst_now_has_tools(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        tools = {name: AgentTools(here(served.gateway, served.people[name])) for name in ("ann", "olga", "udo")}
+        tools = {name: AgentTools(open_desk(served.gateway, served.people[name])) for name in ("ann", "olga", "udo")}
         for name in ("olga", "udo"):  # an owner, and one whose last day has passed
             assert called(tools[name], "answers").startswith("refused: Only analysts may ask")
         assert called(tools["ann"], "answers") == []
@@ -258,7 +258,7 @@ def test_only_who_is_an_analyst_now_has_tools(tmp_path: Path) -> None:
 
 def test_a_loop_ends_in_a_refusal_and_costs_its_quota(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        tools = AgentTools(here(served.gateway, served.people["ann"]))
+        tools = AgentTools(open_desk(served.gateway, served.people["ann"]))
         said = [called(tools, "union", share="30%", where=f"minutes > {place}") for place in range(6)]
         assert said[-1].startswith("refused: the question ")
         again = [called(tools, "union", share="30%", where=f"minutes > {place}") for place in range(6)]

@@ -95,7 +95,7 @@ def _open_desk(args: argparse.Namespace) -> Iterator[Desk]:
 
     file = Path(source).expanduser() if source.endswith(".toml") else None
     settings = _declare_settings(args) if file is None else read(file)
-    from dpselect.gateway.agents import here
+    from dpselect.gateway.agents import open_desk
     from dpselect.gateway.gateway import Gateway
     from dpselect.gateway.settings.values import Role
 
@@ -105,7 +105,7 @@ def _open_desk(args: argparse.Namespace) -> Iterator[Desk]:
     gateway = Gateway(settings, file=file)
     try:
         gateway.start()
-        yield here(gateway, person)
+        yield open_desk(gateway, person)
     finally:
         gateway.stop()
 

@@ -97,7 +97,7 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
         print(f"dpselect serves {url}; Ctrl-C stops it", file=sys.stderr, flush=True)
         people = gateway.people
         for name in tokens:
-            person = people.named(name)
+            person = people.find(name)
             if person is not None:
                 print(f"  sign in as {name}: {url}/sign-in?code={people.code(person)}", file=sys.stderr, flush=True)
         if tokens:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def __getattr__(name: str) -> object:
-    """The application, made when a server asks for it."""
+    """Return the application, made when a server asks for it."""
     if name != "app":
         raise AttributeError(f"module 'dpselect.gateway' has no attribute {name!r}")
     import os
@@ -20,5 +20,5 @@ def __getattr__(name: str) -> object:
     path = os.environ.get("DPSELECT_GATEWAY")
     if not path:
         raise ParameterError("DPSELECT_GATEWAY", "name the file of settings", "nothing")
-    globals()[name] = made = application(read(path), file=Path(path))
-    return made
+    globals()[name] = application_of_settings = application(read(path), file=Path(path))
+    return application_of_settings

@@ -17,33 +17,33 @@ from dpselect.remote.problems import error_of
 LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
 
 
-def here(gateway: Gateway, person: Person) -> Desk:
-    """The desk of one person, whose refusals are those that a client of HTTP has."""
+def open_desk(gateway: Gateway, person: Person) -> Desk:
+    """Return the desk of one person, whose refusals are those that an HTTP client has."""
 
-    def way(what: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(*given: object) -> Any:
+    def with_problems(action: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: object) -> Any:
             try:
-                who = gateway.people.named(person.name)  # as they are now, where their owner has changed it
-                if who is None or who.role is not Role.ANALYST:
+                current_person = gateway.people.find(person.name)  # as they are now, where their owner has changed it
+                if current_person is None or current_person.role is not Role.ANALYST:
                     raise Refused("role", f"Only analysts may ask, and {person.name} is not an analyst now.")
-                return what(who, *given)
+                return action(current_person, *arguments)
             except Exception as error:
                 if mistake(error) is None:
                     gateway.log.failed("a tool failed", error)
                 raise error_of(of_error(error)) from None
 
-        return asked
+        return call
 
-    def look(job: Body) -> Any:
+    def wait_briefly(job: Body) -> Any:
         time.sleep(LOOK)
-        return way(gateway.job)(job["id"])
+        return with_problems(gateway.job)(job["id"])
 
     return Desk(
-        way(partial(views.described, gateway)),
-        way(partial(views.budget, gateway)),
-        way(partial(views.answers, gateway)),
-        way(lambda who, number: gateway.answer(who, number).release),
-        way(gateway.price),
-        way(gateway.ask),
-        look,
+        with_problems(partial(views.described, gateway)),
+        with_problems(partial(views.budget, gateway)),
+        with_problems(partial(views.answers, gateway)),
+        with_problems(lambda current_person, number: gateway.answer(current_person, number).release),
+        with_problems(gateway.price),
+        with_problems(gateway.ask),
+        wait_briefly,
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect import Budget, Dataset
     from dpselect._ground.periods import Periods
 
-BESIDE = ("data", "item", "where", "during", "share", "fresh")
+_DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
 _PLANS = Recent[Plan](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
@@ -43,7 +43,7 @@ MOST_ITEMS = 10**6
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """One question about one data set, checked. It holds no rows and no connection."""
+    """A checked question about one data set; it holds no rows and no connection."""
 
     settings: DataSettings
     plan: Plan
@@ -54,63 +54,68 @@ class AskedQuestion:
 
     @property
     def body(self) -> dict[str, Json]:
-        """The same question as a body: what it was asked with, in one form."""
-        beside: dict[str, Json] = {"data": self.settings.name} | ({"item": plain(self.item)} if self.item else {})
+        """The question as a request body, in one canonical form."""
+        data_fields: dict[str, Json] = {"data": self.settings.name} | ({"item": plain(self.item)} if self.item else {})
         if self.where is not None:
-            beside["where"] = self.where
+            data_fields["where"] = self.where
         if self.during is not None:
-            beside["during"] = [*self.during]
-        return {**beside, **self.plan.to_dict()}
+            data_fields["during"] = [*self.during]
+        return {**data_fields, **self.plan.to_dict()}
 
     @property
     def periods(self) -> Periods | None:
-        """Those of the question, in each of which it is paid: also those with which others are compared."""
+        """The periods of the question, each of which pays for it, and those that they are compared with."""
         if self.during is None:
             return None
         if self.plan.others:
-            return _compared(self.during, list(self.plan.others), self.settings)
+            return _compare_periods(self.during, list(self.plan.others), self.settings)
         from dpselect._ground.periods import parse_periods
 
         return parse_periods(self.settings.time, self.settings.period, self.during, self.settings.timezone)
 
     @cached_property
     def key(self) -> str:
-        """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
+        """The digest of the question and of the settings it depends on: equal for equal questions about equal data."""
         data = self.settings
-        rows: list[Any] = [data.user, data.table, data.split, data.time, data.period, data.timezone]
-        rows += [data.types] if data.types else []
+        row_settings: list[Any] = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        row_settings += [data.types] if data.types else []
         body = self.body
         if self.where is not None:  # what it means, however it is written; its columns have one spelling each
             body["where"] = row_filter.parse(self.where).meaning
-        text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps([body, row_settings], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
-        """The rows that are meant, at the place where they lie now."""
+        """Return the data set with the rows of this question, at their present place."""
         from dpselect.flat import dataset_of
 
         data = self.settings
-        most = self.plan.facts.max_items_per_user
-        when: dict[str, Any] = {}
+        max_items_per_user = self.plan.facts.max_items_per_user
+        time_arguments: dict[str, Any] = {}
         if data.period is not None:
-            when = {"time": data.time, "period": data.period, "during": self.during, "timezone": data.timezone}
+            time_arguments = {
+                "time": data.time,
+                "period": data.period,
+                "during": self.during,
+                "timezone": data.timezone,
+            }
         return dataset_of(
             source,
             user=None if prepared else plain(data.user),
             item=plain(self.item) or None,
             where=self.where,
-            max_items_per_user=most,
+            max_items_per_user=max_items_per_user,
             split=data.split,
             table=None if prepared else data.table,
             types=data.types or None,
             budget=budget,
-            **when,
+            **time_arguments,
         )
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """What the settings say of data that a plan must know; their bound is in the question by now."""
+class _DeclaredFacts:
+    """The facts in the settings that a plan needs; the contribution bound is in the question by now."""
 
     split: str | None
     columns: tuple[str, ...] | None
@@ -120,39 +125,48 @@ class _Rows:
     excluded: None = None
 
 
-def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]) -> AskedQuestion:
-    """The question of a body, about one of these data sets. ParameterError where it is none, or may not be asked."""
+def parse_question(
+    body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]
+) -> AskedQuestion:
+    """Parse a request body into a question about one of these data sets.
+
+    Raises ParameterError if the body is no question, or one that may not be asked.
+    """
     if not isinstance(body, Mapping):
         raise ParameterError("body", "be an object", came(body))
-    given = {name: value for name, value in body.items() if value is not None}  # null was left out
-    settings = open_data(given.pop("data", None), data)
-    where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
-    when, share = given.pop("during", None), given.pop("share", None)
-    verb = parameters.one_of("verb", given.get("verb"), QUESTIONS)
-    item = _item(verb, given.pop("item", None), settings)
-    unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
+    arguments = {name: value for name, value in body.items() if value is not None}  # null was left out
+    settings = open_data(arguments.pop("data", None), data)
+    where, fresh = arguments.pop("where", None), parameters.flag("fresh", arguments.pop("fresh", False))
+    during_argument, share = arguments.pop("during", None), arguments.pop("share", None)
+    verb = parameters.one_of("verb", arguments.get("verb"), QUESTIONS)
+    item = _parse_item(verb, arguments.pop("item", None), settings)
+    unknown = next((name for name in arguments if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
-        known = [*kind(verb).fields(), *BESIDE]
-        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known))
+        known_names = [*kind(verb).fields(), *_DATA_PARAMETERS]
+        raise ParameterError(
+            "body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known_names)
+        )
     for name, field in kind(verb).fields().items():
-        if name in given:
-            given[name] = schemas.as_integer(
-                given[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
+        if name in arguments:
+            arguments[name] = schemas.as_integer(
+                arguments[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
             )
     for name in OF_TEXTS:
-        if given.get(name) is not None:
-            raise ParameterError(name, "be left out if items are no words of texts", came(given[name]))
+        if arguments.get(name) is not None:
+            raise ParameterError(name, "be left out if items are no words of texts", came(arguments[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
         where = filters.resolve(where, settings.filters)
-    _fill(verb, given, item, settings)
-    _check_sizes(given, settings)
-    during = _during(when, settings)
-    if given.get("compared_with") is not None:
-        given["compared_with"] = [*_compared(during, given["compared_with"], settings).baseline.names]
-    plan = _priced(given, share, partial(paying, settings)).of(_Rows(settings.split, composite_columns(item)), BOUND)
-    _check(plan, settings)
+    _fill_declared(verb, arguments, item, settings)
+    _check_sizes(arguments, settings)
+    during = _parse_during(during_argument, settings)
+    if arguments.get("compared_with") is not None:
+        arguments["compared_with"] = [*_compare_periods(during, arguments["compared_with"], settings).baseline.names]
+    plan = _plan_at_price(arguments, share, partial(paying, settings)).of(
+        _DeclaredFacts(settings.split, composite_columns(item)), BOUND
+    )
+    _check_columns(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
 
 
@@ -168,127 +182,131 @@ def open_data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
     return data[name]
 
 
-def _item(verb: str, given: object, settings: DataSettings) -> Key:
-    """The column, or columns, of items; of a quantile, that of values; of users none."""
+def _parse_item(verb: str, argument: object, settings: DataSettings) -> Key:
+    """Return the column or columns of items, the column of values of a quantile, or () for users."""
     if verb == "users":
-        if given is not None:
-            raise ParameterError("item", "be left out for users", came(given), "a user counts by any row that is kept")
+        if argument is not None:
+            raise ParameterError(
+                "item", "be left out for users", came(argument), "a user counts by any row that is kept"
+            )
         return ()
-    of_values = verb == "quantile"
-    allowed: list[Key] = [*settings.values] if of_values else [*settings.items]
-    what = "values" if of_values else "items"
-    if given is None:
+    is_quantile = verb == "quantile"
+    allowed: list[Key] = [*settings.values] if is_quantile else [*settings.items]
+    noun = "values" if is_quantile else "items"
+    if argument is None:
         if not allowed:
-            raise ParameterError("item", f"be a column of {what}", "nothing", f"these data have no column of {what}")
+            raise ParameterError("item", f"be a column of {noun}", "nothing", f"these data have no column of {noun}")
         return allowed[0]
-    wanted = tuple(given) if isinstance(given, (list, tuple)) else given
-    wanted = wanted[0] if isinstance(wanted, tuple) and len(wanted) == 1 else wanted
-    if wanted not in allowed:
-        known = [one if isinstance(one, str) else format_key(one) for one in allowed]
-        hint = suggest(wanted, known) if isinstance(wanted, str) and known else f"known: {', '.join(known)}"
-        raise ParameterError("item", f"be one of the columns of {what} that the owner opened", came(given), hint)
-    return wanted
+    item = tuple(argument) if isinstance(argument, (list, tuple)) else argument
+    item = item[0] if isinstance(item, tuple) and len(item) == 1 else item
+    if item not in allowed:
+        known_items = [key if isinstance(key, str) else format_key(key) for key in allowed]
+        hint = (
+            suggest(item, known_items) if isinstance(item, str) and known_items else f"known: {', '.join(known_items)}"
+        )
+        raise ParameterError("item", f"be one of the columns of {noun} that the owner opened", came(argument), hint)
+    return item
 
 
-def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
-    """The names of the periods that are meant, each once, in order."""
+def _parse_during(argument: object, settings: DataSettings) -> tuple[str, ...] | None:
+    """Return the names of the periods, each once and in order."""
     if settings.period is None:
-        if given is not None:
-            raise ParameterError("during", "be left out, because the data have no periods", came(given))
+        if argument is not None:
+            raise ParameterError("during", "be left out, because the data have no periods", came(argument))
         return None
     from dpselect._ground.periods import MAX_PERIODS, parse_periods
 
-    if isinstance(given, list) and len(given) > MAX_PERIODS:
+    if isinstance(argument, list) and len(argument) > MAX_PERIODS:
         raise ParameterError("during", f"name at most {MAX_PERIODS} periods", "more", "ask by longer periods")
-    if given is None:
+    if argument is None:
         raise ParameterError("during", f"name a {settings.period}, as the promise is for each by itself", "nothing")
-    return parse_periods(settings.time, settings.period, given, settings.timezone).names
+    return parse_periods(settings.time, settings.period, argument, settings.timezone).names
 
 
-def _compared(during: tuple[str, ...] | None, given: object, settings: DataSettings) -> Periods:
-    """The periods that are meant, and those with which they are compared."""
+def _compare_periods(during: tuple[str, ...] | None, argument: object, settings: DataSettings) -> Periods:
+    """Return the periods of the question with those that they are compared with."""
     if during is None:
-        raise ParameterError("compared_with", "be left out, because the data have no periods", came(given))
+        raise ParameterError("compared_with", "be left out, because the data have no periods", came(argument))
     from dpselect._ground.periods import MAX_PERIODS, parse_periods
 
-    names = [given] if isinstance(given, str) else given
+    names = [argument] if isinstance(argument, str) else argument
     if not isinstance(names, list) or len(names) > MAX_PERIODS:
-        raise ParameterError("compared_with", f"be a list of at most {MAX_PERIODS} names of periods", came(given))
+        raise ParameterError("compared_with", f"be a list of at most {MAX_PERIODS} names of periods", came(argument))
     return parse_periods(settings.time, settings.period, during, settings.timezone).compared_with(names)
 
 
-def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -> None:
-    """What is left out and the owner declared."""
-    if verb in ("choose", "histogram") and given.get("domain") is None and isinstance(item, str):
-        known = settings.domains.get(item)
-        if known is not None:
+def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: DataSettings) -> None:
+    """Fill in what the body leaves out and the owner declared."""
+    if verb in ("choose", "histogram") and arguments.get("domain") is None and isinstance(item, str):
+        labels = settings.domains.get(item)
+        if labels is not None:
             from dpselect.release import typed
 
-            given["domain"] = [typed.label_to_json(one) for one in known]
+            arguments["domain"] = [typed.label_to_json(label) for label in labels]
     if verb == "quantile":
         bounds = settings.values[str(item)]
-        if given.get("bounds") is None:
-            given["bounds"] = [str(bounds.low), str(bounds.high)]
+        if arguments.get("bounds") is None:
+            arguments["bounds"] = [str(bounds.low), str(bounds.high)]
         if bounds.step is not None:
-            given.setdefault("step", str(bounds.step))
-    weight = given.get("by_weight")
+            arguments.setdefault("step", str(bounds.step))
+    weight = arguments.get("by_weight")
     if isinstance(weight, str) and weight in settings.weights:
         declared = settings.weights[weight]
-        given.setdefault("at_most", str(declared.at_most))
+        arguments.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
-            given.setdefault("weight_unit", str(declared.unit))
+            arguments.setdefault("weight_unit", str(declared.unit))
     if "max_items_per_user" in kind(verb).takes and settings.max_items_per_user is not None:
-        given.setdefault("max_items_per_user", settings.max_items_per_user)
+        arguments.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
-def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
-    """Before the query is made, which may count up what is asked for."""
-    domain = given.get("domain")
+def _check_sizes(arguments: Mapping[str, Any], settings: DataSettings) -> None:
+    """Refuse sizes above the limits, before a query is made that may enumerate them."""
+    domain = arguments.get("domain")
     size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
         span = domain_from_json("domain", dict(domain))
         size = span.stop - span.start if isinstance(span, Span) else 0
-    for name, found, most, where in (
-        ("k", given.get("k"), settings.max_k, " for these data"),
-        ("k_bar", given.get("k_bar"), MOST_ITEMS, ""),
+    for name, number, maximum, suffix in (
+        ("k", arguments.get("k"), settings.max_k, " for these data"),
+        ("k_bar", arguments.get("k_bar"), MOST_ITEMS, ""),
         ("domain", size, MOST_ITEMS, " items"),
     ):
-        if isinstance(found, int) and found > most:
-            raise ParameterError(name, f"{'have' if name == 'domain' else 'be'} at most {most:,}{where}", found)
+        if isinstance(number, int) and number > maximum:
+            raise ParameterError(name, f"{'have' if name == 'domain' else 'be'} at most {maximum:,}{suffix}", number)
 
 
-def _priced(given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Plan:
-    """The plan at the price that was named: that of a budget where it is a share, or lacks a delta that it needs.
+def _plan_at_price(arguments: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Plan:
+    """Plan a question at its price; a budget fixes the price of a share, and a delta that is needed and missing.
 
-    Its calibration is the same for everybody who asks it, of whichever rows.
+    The calibration is the same for everybody who asks it, of whichever rows.
     """
-    question, payment, facts = parts_of(given | ({} if share is None else {"share": share}))
-    asks = payment.share is not None or (payment.delta is None and kind(question.verb).needs_delta(question))
-    return planned(question, payment, facts, paying() if asks else None, make=_known)
+    question, payment, facts = parts_of(arguments | ({} if share is None else {"share": share}))
+    needs_budget = payment.share is not None or (payment.delta is None and kind(question.verb).needs_delta(question))
+    return planned(question, payment, facts, paying() if needs_budget else None, make=_plan_from_cache)
 
 
-def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
-    """The plan of these, which may be known."""
-    said = {**question.to_dict(), **payment.flat_json(), **facts.flat_json()}
-    text = json.dumps(said, sort_keys=True)
-    found = _PLANS.get(text)
-    if found is None:
-        found = kind(question.verb)(question=question, payment=payment, facts=facts)
-        _PLANS.put(text, found, 2 * len(text))  # its name is as long
-    return found
+def _plan_from_cache(question: Question, payment: Payment, facts: Facts) -> Plan:
+    """Return the plan of a question, from the cache if it is there."""
+    fields = {**question.to_dict(), **payment.flat_json(), **facts.flat_json()}
+    text = json.dumps(fields, sort_keys=True)
+    plan = _PLANS.get(text)
+    if plan is None:
+        plan = kind(question.verb)(question=question, payment=payment, facts=facts)
+        _PLANS.put(text, plan, 2 * len(text))  # its name is as long
+    return plan
 
 
-def _check(plan: Plan, settings: DataSettings) -> None:
-    """What only the owner can open: columns of groups, of weights and of values."""
+def _check_columns(plan: Plan, settings: DataSettings) -> None:
+    """Refuse columns of groups, weights and values that the owner did not open."""
     for name in plan.by:
-        _opened("by", name, settings.groups)
+        _check_opened("by", name, settings.groups)
     if plan.totals is not None:
-        _opened("by_weight", plan.totals.column, list(settings.weights))
+        _check_opened("by_weight", plan.totals.column, list(settings.weights))
     for measure in plan.measuring:
-        _opened("measures", measure.column, list(settings.values))
+        _check_opened("measures", measure.column, list(settings.values))
 
 
-def _opened(parameter: str, name: str, allowed: Sequence[str]) -> None:
+def _check_opened(parameter: str, name: str, allowed: Sequence[str]) -> None:
     if name not in allowed:
         hint = suggest(name, list(allowed)) if allowed else "these data have none"
         raise ParameterError(parameter, "name columns that the owner opened for it", came(name), hint)

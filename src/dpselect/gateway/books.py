@@ -28,46 +28,46 @@ from dpselect.ledger import (
 )
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
-NO_QUOTA = "You have no budget for these data."
+_NO_QUOTA = "You have no budget for these data."
 
 
 class Books:
-    """One ledger, for all threads."""
+    """The ledger of a gateway, shared by all its threads."""
 
-    def __init__(self, where: str, log: Log | None = None) -> None:
-        self._where, self._log = where, log or Log()
+    def __init__(self, address: str, log: Log | None = None) -> None:
+        self._address, self._log = address, log or Log()
         self._lock, self._ending = threading.Lock(), threading.Event()
         self._ledger: Ledger | None = None
         self._repeated: list[tuple[Account, int]] = []
-        self._teller = threading.Thread(target=self._tell, name="repeats", daemon=True)
+        self._repeats_thread = threading.Thread(target=self._record_repeats, name="repeats", daemon=True)
 
     def start(self) -> None:
-        """From now on repeated answers are written down."""
-        self._teller.start()
+        """Start the thread that records repeated answers."""
+        self._repeats_thread.start()
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger, opened anew where the last one can no longer be used."""
+        """The ledger, opened anew if the last connection can no longer be used."""
         with self._lock:
             if self._ledger is not None and not self._ledger.alive:
                 with contextlib.suppress(LedgerError):
                     self._ledger.close()
                 self._ledger = None
             if self._ledger is None:
-                self._ledger = Ledger(self._where)
+                self._ledger = Ledger(self._address)
             return self._ledger
 
     @contextlib.contextmanager
-    def apart(self) -> Iterator[Ledger]:
-        """A connection of its own, for what takes long and must keep nobody waiting."""
-        with Ledger(self._where) as ledger:
+    def open_separately(self) -> Iterator[Ledger]:
+        """Open a second connection to the ledger, for work that takes long and must block nobody."""
+        with Ledger(self._address) as ledger:
             yield ledger
 
     def close(self) -> None:
-        """Write what is left, and give it back."""
+        """Record the repeats that are left, and close the ledger."""
         self._ending.set()
-        if self._teller.is_alive():
-            self._teller.join()
+        if self._repeats_thread.is_alive():
+            self._repeats_thread.join()
         with self._lock:
             if self._ledger is not None:
                 self._ledger.close()
@@ -76,19 +76,19 @@ class Books:
     # ---- what the settings promise and grant --------------------------------------------------------------
 
     def begin(self, settings: Settings) -> list[str]:
-        """Make the ledger, accounts and quotas that are not there yet; sentences about what was done, as in the log.
+        """Make the ledger, accounts and quotas that are missing; return the sentences that are logged about it.
 
-        What is there stays as it is: a promise or a quota is changed by its owner, and never by a restart.
+        What exists stays as it is: only its owner changes a promise or a quota, never a restart.
         """
-        said = ["made the ledger"] if not self._is_there() and self._create() else []
+        sentences = ["made the ledger"] if not self._exists() and self._create() else []
         ledger = self.ledger
         ledger.check_open()
-        known = {data.dataset for data, _ in ledger.data_accounts()}
+        known_names = {data.dataset for data, _ in ledger.data_accounts()}
         for data in settings.data.values():
-            if data.name not in known:
-                said.append(self._promise(data))
+            if data.name not in known_names:
+                sentences.append(self._make_account(data))
             else:
-                self._same(data)
+                self._check_unchanged(data)
         granted = {balance.account for balance in ledger.balances()}
         for person in settings.people.values():
             for name in settings.data if person.data is None else person.data:
@@ -96,12 +96,12 @@ class Books:
                 if person.quota is not None and account not in granted:
                     # As a total: another process that begins in this moment grants the same, and not once more.
                     ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True, by=declared.SETTINGS)
-                    said.append(f"granted {person.name} a quota of {name}")
-        for sentence in said:
+                    sentences.append(f"granted {person.name} a quota of {name}")
+        for sentence in sentences:
             self._log("begun", said=sentence)
-        return said
+        return sentences
 
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         try:
             _ = self.ledger
         except LedgerError as error:
@@ -111,32 +111,38 @@ class Books:
         return True
 
     def _create(self) -> bool:
-        """Make it; False where another process has made it in this moment."""
+        """Make the ledger; return False if another process made it at this moment."""
         try:
-            Ledger.create(self._where).close()
+            Ledger.create(self._address).close()
         except LedgerError:
-            if self._is_there():
+            if self._exists():
                 return False
             raise
         return True
 
-    def _promise(self, data: DataSettings) -> str:
+    def _make_account(self, data: DataSettings) -> str:
         declared.promise(data, self.ledger)
         return f"promised {data.name} to its users"
 
-    def _same(self, data: DataSettings) -> None:
-        """The account must be about the same users and periods as the settings are."""
+    def _check_unchanged(self, data: DataSettings) -> None:
+        """Refuse settings with other periods than the account has."""
         account = self.ledger.data_account(data.name)
         for name in ("period", "time"):
-            was, now = getattr(account, name), getattr(data, name)
-            if was != now:
-                must = f"be {was!r} as in the account of {data.name!r}" if was else "be left out, as in the account"
-                raise ParameterError(name, must, repr(now), "data that mean something else need another name")
+            recorded, declared_value = getattr(account, name), getattr(data, name)
+            if recorded != declared_value:
+                requirement = (
+                    f"be {recorded!r} as in the account of {data.name!r}"
+                    if recorded
+                    else "be left out, as in the account"
+                )
+                raise ParameterError(
+                    name, requirement, repr(declared_value), "data that mean something else need another name"
+                )
 
     # ---- how people stand ---------------------------------------------------------------------------------
 
-    def paying(self, data: DataSettings, person: Person) -> LedgerBudget:
-        """The budget of a person, as far as prices are asked of it. An analyst without a quota has none."""
+    def budget_for(self, data: DataSettings, person: Person) -> LedgerBudget:
+        """Return the budget at which a person's questions are priced; refuse an analyst without a quota."""
         ledger = self.ledger
         if person.role is not Role.ANALYST:
             return PromiseBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
@@ -144,13 +150,13 @@ class Books:
         return LedgerBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
 
     def check_quota(self, data: DataSettings, person: Person) -> None:
-        """Refused for an analyst without a quota, also where an answer would be free: the record has no such right."""
+        """Refuse an analyst without a quota, also where an answer would be free: the record has no such right."""
         account = Account(dataset=data.name, analyst=person.name)
         if not self.ledger.has_quota(account):
-            raise Refused("budget", NO_QUOTA, "the owner of the data grants one")
+            raise Refused("budget", _NO_QUOTA, "the owner of the data grants one")
 
     def standings(self, data: DataSettings, person: Person, during: Periods | None) -> Collection[Standing]:
-        """How a person stands in the periods that are meant; an owner as if all of the promise were theirs."""
+        """Return the standings of a person in the periods of a question; an owner has the whole promise."""
         ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
         if person.role is Role.ANALYST:
             self.check_quota(data, person)
@@ -159,45 +165,47 @@ class Books:
 
     # ---- answers that were given again -----------------------------------------------------------------------
 
-    def repeated(self, account: Account, settle: int) -> None:
-        """Somebody was given the answer that this entry settled."""
+    def note_repeat(self, account: Account, settle: int) -> None:
+        """Note that somebody was given the answer of this settlement; the next batch records it."""
         with self._lock:
             self._repeated.append((account, settle))
 
-    def _tell(self) -> None:
+    def _record_repeats(self) -> None:
         ending = False
         while not ending:
             ending = self._ending.wait(PAUSE)
             with self._lock:
-                told, self._repeated = self._repeated, []
+                repeats, self._repeated = self._repeated, []
             try:
-                if told:
-                    self.ledger.record_repeats([(who, self._question_of(settle), settle) for who, settle in told])
+                if repeats:
+                    self.ledger.record_repeats(
+                        [(account, self._question_text(settle), settle) for account, settle in repeats]
+                    )
             except LedgerError as error:
-                self._log.failed("repeated answers are not in the record", error, answers=len(told))
+                self._log.failed("repeated answers are not in the record", error, answers=len(repeats))
 
-    def _question_of(self, settle: int) -> str:
-        """The question that a settle answered."""
+    def _question_text(self, settle: int) -> str:
+        """Return the text of the question that a settlement answered."""
         entry = self.ledger.entry(settle)
         hold = None if entry is None or entry.refers_to is None else self.ledger.entry(entry.refers_to)
         return "" if hold is None else hold.question or ""
 
     # ---- a ledger that continues another ---------------------------------------------------------------------
 
-    def outcome(self, hold: int, its: Callable[[Entry], bool]) -> Outcome | None:
+    def find_outcome(self, hold: int, belongs: Callable[[Entry], bool]) -> Outcome | None:
         """Return what became of a reservation, by its number here or in a ledger that this one continues."""
-        for number in self._numbers(hold):
+        for number in self._numbers_of(hold):
             outcome = self.ledger.outcome(number)
-            if outcome is not None and its(outcome.reservation.entry):
+            if outcome is not None and belongs(outcome.reservation.entry):
                 return outcome
         return None
 
-    def _numbers(self, former: int) -> Iterator[int]:
+    def _numbers_of(self, former: int) -> Iterator[int]:
         yield former
-        yield from (entry.number for number, _, entry in self._former() if number == former)
+        yield from (entry.number for number, _, entry in self._former_entries() if number == former)
 
-    def _former(self) -> Iterator[tuple[int, str, Entry]]:
-        """Nothing is read where the ledger continues no other."""
+    def _former_entries(self) -> Iterator[tuple[int, str, Entry]]:
+        """Yield entries from the ledgers that this one continues; nothing is read if there are none."""
         if self.ledger.continued_from is not None:
             yield from self.ledger.former_entries()
 
@@ -205,7 +213,7 @@ class Books:
         """Return number and digest of each answer, by those that it had in a ledger that this one continues."""
         return {
             (number, digest): (entry.number, entry.digest)
-            for number, digest, entry in self._former()
+            for number, digest, entry in self._former_entries()
             if entry.kind is EntryKind.SETTLE
         }
 
@@ -216,6 +224,6 @@ class Books:
         with contextlib.suppress(LedgerError):
             if entry.parts:
                 return cost_and_rest(
-                    (self.ledger.standing(entry.account, at), paid) for at, paid in entry.parts.items()
+                    (self.ledger.standing(entry.account, period), paid) for period, paid in entry.parts.items()
                 )
         return None

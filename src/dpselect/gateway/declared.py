@@ -22,66 +22,68 @@ KEPT = "the ledger does not change this; to end a quota, take the data or the pe
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that the settings and the ledger have differently."""
+    """A value that differs between the settings and the ledger."""
 
-    of: DataSettings | Account  # the account of data, or a quota
+    subject: DataSettings | Account  # the account of data, or a quota
     name: str
     declared: str | None  # None where the settings have no such value
-    kept: str
+    recorded: str
 
     def __str__(self) -> str:
         declared = "have none" if self.declared is None else f"have {self.declared}"
-        return f"{self.place}: the settings {declared}, but the ledger keeps {self.kept}"
+        return f"{self.label}: the settings {declared}, but the ledger keeps {self.recorded}"
 
     @property
-    def place(self) -> str:
-        """What it is about, in words."""
-        if isinstance(self.of, DataSettings):
-            return f"the {self.name} of {self.of.name}"
-        return f"the quota of {self.of.analyst} for {self.of.dataset}"
+    def label(self) -> str:
+        """The name of the value, with the data or quota it belongs to."""
+        if isinstance(self.subject, DataSettings):
+            return f"the {self.name} of {self.subject.name}"
+        return f"the quota of {self.subject.analyst} for {self.subject.dataset}"
 
 
 def differences(settings: Settings, ledger: Ledger) -> list[Difference]:
-    """Return what the ledger has otherwise than the settings; what it does not have yet is made by `serve`."""
+    """List what the ledger has otherwise than the settings, except what it does not have yet, which `serve` makes."""
     accounts = {account.dataset: account for account, _ in ledger.data_accounts()}
     quotas = {balance.account: balance.granted for balance in ledger.balances()}
-    known = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]
-    of_data = [difference for data, account in known for difference in _of_data(data, account)]
-    return [*of_data, *_of_quotas(settings, quotas)]
+    pairs = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]
+    data_differences = [difference for data, account in pairs for difference in _data_differences(data, account)]
+    return [*data_differences, *_quota_differences(settings, quotas)]
 
 
-def _of_data(data: DataSettings, account: DataAccount) -> Iterator[Difference]:
-    declared, kept = parse_grant(data.promise.epsilon, data.promise.delta), account.promise
-    if (declared.epsilon, declared.delta) != (kept.epsilon, kept.delta):
-        yield Difference(data, "promise", str(declared), str(Charge(kept.epsilon, kept.delta)))
+def _data_differences(data: DataSettings, account: DataAccount) -> Iterator[Difference]:
+    declared, ledger_promise = parse_grant(data.promise.epsilon, data.promise.delta), account.promise
+    if (declared.epsilon, declared.delta) != (ledger_promise.epsilon, ledger_promise.delta):
+        yield Difference(data, "promise", str(declared), str(Charge(ledger_promise.epsilon, ledger_promise.delta)))
     if data.keep != account.keep:
         yield Difference(data, "keep", percent(data.keep), percent(account.keep))
     user = None if data.user is None else key_to_text(data.user)
-    unit = data.whom if data.unit is not None or user is not None else account.unit
-    for name, wanted, found in (
+    unit = data.protected_unit if data.unit is not None or user is not None else account.unit
+    for name, setting, recorded in (
         ("unit", unit, account.unit),
         ("user", user or account.user, account.user or user),
         ("period", data.period, account.period),
         ("time", data.time, account.time),
         ("timezone", data.timezone if data.period else account.timezone, account.timezone),
     ):
-        if wanted != found:
-            yield Difference(data, name, None if wanted is None else repr(wanted), "none" if not found else repr(found))
+        if setting != recorded:
+            yield Difference(
+                data, name, None if setting is None else repr(setting), "none" if not recorded else repr(recorded)
+            )
 
 
-def _of_quotas(settings: Settings, quotas: dict[Account, Charge]) -> Iterator[Difference]:
-    for person, account in _accounts(settings):
-        kept = quotas.get(account)
-        if kept is None:
+def _quota_differences(settings: Settings, quotas: dict[Account, Charge]) -> Iterator[Difference]:
+    for person, account in _analyst_accounts(settings):
+        granted = quotas.get(account)
+        if granted is None:
             continue
         declared = _quota(person)
         if declared is None:
-            yield Difference(account, "quota", None, str(kept))
-        elif (declared.epsilon, declared.delta) != (kept.epsilon, kept.delta):
-            yield Difference(account, "quota", str(declared), str(kept))
+            yield Difference(account, "quota", None, str(granted))
+        elif (declared.epsilon, declared.delta) != (granted.epsilon, granted.delta):
+            yield Difference(account, "quota", str(declared), str(granted))
 
 
-def _accounts(settings: Settings) -> Iterator[tuple[Person, Account]]:
+def _analyst_accounts(settings: Settings) -> Iterator[tuple[Person, Account]]:
     for person in settings.people.values():
         if person.role is Role.ANALYST:
             for name in settings.data if person.data is None else person.data:
@@ -97,26 +99,34 @@ def apply(settings: Settings, ledger: Ledger) -> tuple[list[str], list[Mistake]]
 
     A promise may be raised at any time, and lowered to what is used. The ledger records each change.
     """
-    refused, before = list[Mistake](), differences(settings, ledger)
-    for data in {one.of.name: one.of for one in before if isinstance(one.of, DataSettings)}.values():
+    refused, old_differences = list[Mistake](), differences(settings, ledger)
+    for data in {
+        difference.subject.name: difference.subject
+        for difference in old_differences
+        if isinstance(difference.subject, DataSettings)
+    }.values():
         try:
             promise(data, ledger)
         except ParameterError as error:
             text = str(error).partition("\nhint: ")[0]
             refused.append(Mistake(f"[data.{data.name}] {text}", error.hint))
-    for difference in before:
-        quota = _quota(settings.people[difference.of.analyst]) if isinstance(difference.of, Account) else None
-        if quota is not None and isinstance(difference.of, Account):
-            ledger.grant(difference.of, quota.epsilon, quota.delta, total=True, by=SETTINGS)
-    after = {one.place: one for one in differences(settings, ledger)}
-    changed = [f"{one.place} is now {one.declared}, and was {one.kept}" for one in before if one.place not in after]
+    for difference in old_differences:
+        quota = _quota(settings.people[difference.subject.analyst]) if isinstance(difference.subject, Account) else None
+        if quota is not None and isinstance(difference.subject, Account):
+            ledger.grant(difference.subject, quota.epsilon, quota.delta, total=True, by=SETTINGS)
+    remaining = {difference.label: difference for difference in differences(settings, ledger)}
+    changed = [
+        f"{difference.label} is now {difference.declared}, and was {difference.recorded}"
+        for difference in old_differences
+        if difference.label not in remaining
+    ]
     if not refused:
-        refused = [Mistake(str(one), KEPT) for one in after.values()]
+        refused = [Mistake(str(difference), KEPT) for difference in remaining.values()]
     return changed, refused
 
 
 def promise(data: DataSettings, ledger: Ledger) -> None:
-    """Make the account of these data, or change it."""
+    """Make the account of these data in the ledger, or change it."""
     ledger.data(
         data.name,
         data.promise.epsilon,
@@ -131,7 +141,7 @@ def promise(data: DataSettings, ledger: Ledger) -> None:
 
 
 def compare(settings: Settings) -> list[str]:
-    """Return sentences about what the ledger of the settings has otherwise; none where it is not there yet."""
+    """Describe what the ledger has otherwise than the settings; an empty list if there is no ledger yet."""
     try:
         with Ledger(settings.server.ledger) as ledger:
             return [str(difference) for difference in differences(settings, ledger)]

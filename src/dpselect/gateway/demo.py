@@ -18,41 +18,41 @@ SETTINGS, TOKENS, ROWS = "gateway.toml", "tokens.json", "plays.parquet"
 
 
 def make(folder: Path, users: int = USERS) -> dict[str, str]:
-    """Fill the folder, unless it is there already; the tokens by the names of the people."""
-    settings, tokens = folder / SETTINGS, folder / TOKENS
-    if settings.exists() and tokens.exists():
-        return read_tokens(tokens)
+    """Fill the folder, unless it is a demo already; return the tokens by the names of the people."""
+    settings_path, tokens_path = folder / SETTINGS, folder / TOKENS
+    if settings_path.exists() and tokens_path.exists():
+        return read_tokens(tokens_path)
     if folder.exists() and any(folder.iterdir()):
         raise ParameterError("folder", "be new, empty, or one of an earlier demo", str(folder))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_listening_events(folder / ROWS, users)
-        made = {name: fresh_token() for name in PEOPLE}
-        _private(tokens, json.dumps(made, indent=2) + "\n")
-        _private(settings, text(users, {name: digest(token) for name, token in made.items()}))
+        tokens = {name: fresh_token() for name in PEOPLE}
+        _write_private(tokens_path, json.dumps(tokens, indent=2) + "\n")
+        _write_private(settings_path, text(users, {name: digest(token) for name, token in tokens.items()}))
     except OSError as error:
         raise OutputError(f"the demo cannot be made in {folder}: {error.strerror}") from None
-    return made
+    return tokens
 
 
 def read_tokens(path: Path) -> dict[str, str]:
-    """The tokens of an earlier demo."""
+    """Read the tokens of an earlier demo."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return {name: str(found[name]) for name in PEOPLE}
+        tokens = json.loads(path.read_text("utf-8"))
+        return {name: str(tokens[name]) for name in PEOPLE}
     except (OSError, ValueError, KeyError, TypeError):
         raise ParameterError("folder", "be one of an earlier demo, whole", str(path.parent)) from None
 
 
 def text(users: int, digests: dict[str, str]) -> str:
-    """The settings of the demo, as an owner would write them."""
-    found = (files("dpselect.gateway.settings") / "demo.toml").read_text("utf-8")
-    names = {f"TOKEN_OF_{name.upper()}": digest for name, digest in digests.items()}
-    names |= {"USERS": str(users), "ITEMS": str(ARTISTS), "COUNTRIES": ", ".join(map(json.dumps, COUNTRIES))}
-    return re.sub("|".join(names), lambda name: names[name[0]], found)
+    """Return the settings of the demo, as an owner would write them."""
+    template = (files("dpselect.gateway.settings") / "demo.toml").read_text("utf-8")
+    replacements = {f"TOKEN_OF_{match.upper()}": digest for match, digest in digests.items()}
+    replacements |= {"USERS": str(users), "ITEMS": str(ARTISTS), "COUNTRIES": ", ".join(map(json.dumps, COUNTRIES))}
+    return re.sub("|".join(replacements), lambda match: replacements[match[0]], template)
 
 
-def _private(path: Path, content: str) -> None:
-    """A new file that only this user may read."""
+def _write_private(path: Path, content: str) -> None:
+    """Write a new file that only this user may read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(content)

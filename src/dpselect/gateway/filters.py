@@ -48,7 +48,7 @@ def resolve(text: str, lists: Lists) -> str:
     if any(name != spelling for name, spelling in spellings.items()):
         text = _respell(text, tree, spellings)
         tree = grammar.parse(text)
-    _check(tree, lists)
+    _check_conditions(tree, lists)
     return text
 
 
@@ -62,49 +62,52 @@ def _respell(text: str, tree: Node, spellings: Mapping[str, str]) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def _check(node: Node, lists: Lists) -> None:
+def _check_conditions(node: Node, lists: Lists) -> None:
     if isinstance(node, Operation) and node.sort in _LOGIC:
         for part in node.parts:
-            _check(part, lists)
+            _check_conditions(part, lists)
         return
-    listed = [name for name in columns_in(node) if lists[name] is not None]
-    if not listed:
+    listed_columns = [name for name in columns_in(node) if lists[name] is not None]
+    if not listed_columns:
         return
-    must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
-    allowed = lists[listed[0]] or ()
+    requirement = f"compare {listed_columns[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
+    allowed = lists[listed_columns[0]] or ()
     if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
-        raise ParameterError("where", must, "another condition", LISTS)
+        raise ParameterError("where", requirement, "another condition", LISTS)
     if node.sort == "IS NULL":
         return
     if node.sort not in _EQUAL:
-        raise ParameterError("where", must, "another condition", LISTS)
-    if not all(_among(part, allowed) for part in node.parts[1:]):
-        must = f"compare {listed[0]} with listed values"
-        raise ParameterError("where", must, "a value that is not listed", LISTS)
+        raise ParameterError("where", requirement, "another condition", LISTS)
+    if not all(_is_listed(part, allowed) for part in node.parts[1:]):
+        requirement = f"compare {listed_columns[0]} with listed values"
+        raise ParameterError("where", requirement, "a value that is not listed", LISTS)
 
 
-def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:
-    """Is it one of these constants? 1 and TRUE are two."""
+def _is_listed(node: Node, allowed: tuple[Scalar, ...]) -> bool:
+    """Return whether a node is one of these constants; 1 and TRUE differ."""
     if not isinstance(node, Constant):
         return False
     value = node.value
-    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed)
+    return any(
+        value == allowed_value and isinstance(value, bool) == isinstance(allowed_value, bool)
+        for allowed_value in allowed
+    )
 
 
 # ---- filters as texts ----------------------------------------------------------------------------------------
 
 
 def literal(value: object) -> str:
-    """A constant of the filter language."""
+    """Format a value as a constant of the filter language."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, (int, float, Decimal)):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    kind = "TIMESTAMP " if isinstance(value, datetime) else "DATE " if isinstance(value, date) else ""
-    return kind + "'" + str(value).replace("'", "''") + "'"
+    prefix = "TIMESTAMP " if isinstance(value, datetime) else "DATE " if isinstance(value, date) else ""
+    return prefix + "'" + str(value).replace("'", "''") + "'"
 
 
 def column(name: str) -> str:
-    """A column of the filter language, in quotation marks where it needs them."""
-    plain = PLAIN.fullmatch(name) and name not in RESERVED
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    """Format a column's name for the filter language, quoted if it must be."""
+    needs_no_quotes = PLAIN.fullmatch(name) and name not in RESERVED
+    return name if needs_no_quotes else '"' + name.replace('"', '""') + '"'

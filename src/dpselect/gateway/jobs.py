@@ -43,7 +43,7 @@ FINAL = tuple(state for state in JobState if state not in NEXT)
 
 @dataclass(frozen=True)
 class Job:
-    """One question of one person. Times are seconds since 1970, by the clock of the server."""
+    """A question of one person. Times are seconds since 1970, by the clock of the server."""
 
     id: str
     analyst: str
@@ -69,16 +69,16 @@ class Job:
 
     @property
     def window(self) -> float:
-        """Seconds from its beginning to its end."""
+        """The seconds from its beginning to its end."""
         return self.tick * 2.0**self.slips
 
     @property
     def due(self) -> float | None:
-        """When it ends, once it has begun."""
+        """The time at which it ends, once it has begun."""
         return None if self.started_at is None or self.state is JobState.QUEUED else self.started_at + self.window
 
     def to_dict(self) -> dict[str, Json]:
-        """What its owner may see of it."""
+        """Return what its owner may see of it."""
         return {
             "id": self.id,
             "state": str(self.state),
@@ -100,14 +100,14 @@ def cost(share: float, sentence: str, *, repeated: bool = False, left: float | N
     return {"share": share, "left": left, "questions_left": None, "repeated": repeated, "sentence": sentence}
 
 
-def moment(at: float) -> str:
-    """A time as people and programs read it, in UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment(seconds: float) -> str:
+    """Format a time in UTC as ISO 8601, to milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # ---- as a row -----------------------------------------------------------------------------------------------
 
-NAMES = [one.name for one in fields(Job)]
+NAMES = [field.name for field in fields(Job)]
 COLUMNS = ", ".join(NAMES)
 _JSON = ("body", "cost", "problem")
 _TIMES = ("asked_at", "tick", "started_at")
@@ -115,11 +115,11 @@ MICRO = 1_000_000
 
 
 def row_of(job: Job) -> list[str | int | None]:
-    """Times are whole microseconds, so that every store keeps them alike."""
-    return [_cell(name, getattr(job, name)) for name in NAMES]
+    """Return a job as a row. Times are whole microseconds, so that every store keeps them alike."""
+    return [_format_cell(name, getattr(job, name)) for name in NAMES]
 
 
-def _cell(name: str, value: object) -> str | int | None:
+def _format_cell(name: str, value: object) -> str | int | None:
     if value is None:
         return None
     if name in _JSON:
@@ -132,16 +132,16 @@ def _cell(name: str, value: object) -> str | int | None:
 
 
 def job_of(row: tuple[object, ...]) -> Job:
-    """The job that `row_of` wrote."""
-    given: dict[str, Any] = dict(zip(NAMES, row, strict=True))
+    """Return the job of a row that `row_of` wrote."""
+    values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
     for name in _JSON:
-        given[name] = None if given[name] is None else json.loads(given[name])
+        values[name] = None if values[name] is None else json.loads(values[name])
     for name in _TIMES:
-        given[name] = None if given[name] is None else given[name] / MICRO
-    return Job(**(given | {"state": JobState(given["state"]), "fresh": bool(given["fresh"])}))
+        values[name] = None if values[name] is None else values[name] / MICRO
+    return Job(**(values | {"state": JobState(values["state"]), "fresh": bool(values["fresh"])}))
 
 
-def cells(job: Job, changes: dict[str, Any]) -> tuple[Job, dict[str, str | int | None]]:
-    """The job after some changes, and the cells that they change."""
-    after = replace(job, **changes)
-    return after, {name: _cell(name, getattr(after, name)) for name in changes}
+def changed_cells(job: Job, changes: dict[str, Any]) -> tuple[Job, dict[str, str | int | None]]:
+    """Return the job after some changes, and the cells that they change."""
+    changed_job = replace(job, **changes)
+    return changed_job, {name: _format_cell(name, getattr(changed_job, name)) for name in changes}

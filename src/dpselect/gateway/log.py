@@ -19,16 +19,16 @@ from dpselect.release.formatting import Json
 
 
 class Log:
-    """Lines of JSON."""
+    """A log of JSON lines."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def __call__(self, what: str, **more: Json) -> None:
-        """One line. A stream that cannot be written to stops nothing."""
-        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = json.dumps({"at": at, "what": what, **more}, ensure_ascii=True, separators=(",", ":"))
+    def __call__(self, event: str, **fields: Json) -> None:
+        """Write one line; a stream that cannot be written to stops nothing."""
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = json.dumps({"at": time, "what": event, **fields}, ensure_ascii=True, separators=(",", ":"))
         stream = sys.stderr if self._stream is None else self._stream
         try:
             with self._lock:
@@ -37,12 +37,18 @@ class Log:
         except (OSError, ValueError):
             return
 
-    def failed(self, what: str, error: BaseException, **more: Json) -> None:
-        """One line about an error: what it is and where, and its text only where that is ours and of the schema."""
+    def failed(self, event: str, error: BaseException, **fields: Json) -> None:
+        """Write a line about an error: its class and place, and its text only if that is ours and of the schema."""
         frames = traceback.extract_tb(error.__traceback__)
-        where = [f"{one.filename.rpartition('dpselect/')[2]}:{one.lineno}" for one in frames[-3:]]
-        said = str(error) if isinstance(error, (DataError, LedgerError, SourceError)) else None
-        self(what, error=type(error).__name__, where=[*where], **({} if said is None else {"said": said}), **more)
+        frame_places = [f"{frame.filename.rpartition('dpselect/')[2]}:{frame.lineno}" for frame in frames[-3:]]
+        message = str(error) if isinstance(error, (DataError, LedgerError, SourceError)) else None
+        self(
+            event,
+            error=type(error).__name__,
+            where=[*frame_places],
+            **({} if message is None else {"said": message}),
+            **fields,
+        )
 
 
 # ---- numbers in the text that Prometheus reads -----------------------------------------------------------------------
@@ -65,18 +71,21 @@ class Metrics:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def count(self, name: str, label: str = "", by: int = 1) -> None:
-        """One more. A label is `state="answered"`."""
+        """Increase a counter; a label is written as `state="answered"`."""
         with self._lock:
             self._counts[name, label] += by
 
     def text(self, waiting: int) -> str:
-        """All of them."""
+        """Return all metrics as text."""
         with self._lock:
             counts = dict(self._counts)
         counts["dpselect_waiting", ""] = waiting
         lines: list[str] = []
-        for name, what in HELP.items():
-            lines += [f"# HELP {name} {what}", f"# TYPE {name} {'gauge' if name == 'dpselect_waiting' else 'counter'}"]
-            of_name = sorted((label, number) for (one, label), number in counts.items() if one == name)
-            lines += [f"{name}{{{label}}} {number}" if label else f"{name} {number}" for label, number in of_name]
+        for name, help_text in HELP.items():
+            lines += [
+                f"# HELP {name} {help_text}",
+                f"# TYPE {name} {'gauge' if name == 'dpselect_waiting' else 'counter'}",
+            ]
+            samples = sorted((label, number) for (counter, label), number in counts.items() if counter == name)
+            lines += [f"{name}{{{label}}} {number}" if label else f"{name} {number}" for label, number in samples]
         return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from dpselect.release.formatting import Json
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """A sort of problem: its HTTP status, its title, and what may help."""
+    """A kind of problem: its HTTP status, its title, and what may help."""
 
     status: int
     title: str
@@ -65,11 +65,11 @@ PUT_BACK_DETAIL = (
     "The ledger was replaced by a copy from before this answer. Ask the question again: it is a new question."
 )
 REJECTED = "The question was not approved. Nothing was charged."
-UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
+_UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
 
 
 class Refused(Exception):
-    """A request that is refused. It says which kind of problem it is, and why, in one sentence."""
+    """A refusal of a request: the kind of its problem, and the reason in one sentence."""
 
     def __init__(self, kind: str, detail: str, hint: str | None = None, *, after: int | None = None) -> None:
         super().__init__(detail)
@@ -80,39 +80,46 @@ class Refused(Exception):
 
 
 class TooLateError(Exception):
-    """A question was not ready when it was due, twice."""
+    """The error of a question that was not ready when it was due, twice."""
 
 
-def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> dict[str, Json]:
-    """The details of one problem."""
-    found: dict[str, Json] = {"type": f"/problems/{kind}", "title": KINDS[kind].title, "status": KINDS[kind].status}
-    found["detail"] = detail
-    return {**found, **({} if hint is None else {"hint": hint}), **more}
+def problem(kind: str, detail: str, hint: str | None = None, **members: Json) -> dict[str, Json]:
+    """Return the details of one problem."""
+    details: dict[str, Json] = {"type": f"/problems/{kind}", "title": KINDS[kind].title, "status": KINDS[kind].status}
+    details["detail"] = detail
+    return {**details, **({} if hint is None else {"hint": hint}), **members}
 
 
 def mistake(error: BaseException) -> dict[str, Json] | None:
-    """What the asker is told of a mistake that is theirs, or of how things stand; None where it is anything else."""
+    """Return the problem details of an asker's mistake or of a lack of budget, or None for any other error."""
     match error:
         case Refused():
             return problem(error.kind, error.detail, error.hint)
         case ParameterError() if not isinstance(error, SourceError):
-            said = {"parameter": error.parameter, "must": error.must, "came": error.came}
-            others: list[Json] = [
-                problem("parameter", _first(one), one.hint, parameter=one.parameter) for one in error.others
+            fields = {"parameter": error.parameter, "must": error.must, "came": error.came}
+            other_problems: list[Json] = [
+                problem("parameter", _without_hint(other_error), other_error.hint, parameter=other_error.parameter)
+                for other_error in error.others
             ]
-            return problem("parameter", _first(error), error.hint, **said, **({"others": others} if others else {}))
+            return problem(
+                "parameter",
+                _without_hint(error),
+                error.hint,
+                **fields,
+                **({"others": other_problems} if other_problems else {}),
+            )
         case BudgetError():
-            return problem("budget", _first(error), error.hint)
+            return problem("budget", _without_hint(error), error.hint)
         case _:
             return None
 
 
 def of_error(error: Exception) -> dict[str, Json]:
-    """What the asker is told: of all that is no mistake of theirs one text, since the reason is in the owner's log."""
-    other = ("unavailable", UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
-    return mistake(error) or problem(*other)
+    """Return the problem details for an asker. All errors that are not theirs have one text; the log has the reason."""
+    fallback = ("unavailable", _UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
+    return mistake(error) or problem(*fallback)
 
 
-def _first(error: DpselectError) -> str:
-    """What it says without its hint."""
+def _without_hint(error: DpselectError) -> str:
+    """Return an error's text without its hint."""
     return str(error).partition("\nhint: ")[0]

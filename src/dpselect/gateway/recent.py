@@ -16,29 +16,29 @@ V = TypeVar("V")
 
 
 class Recent(Generic[V]):
-    """The last values that were wanted, by name."""
+    """A bounded cache of the values that were used last, by name."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, max_values: int = MOST) -> None:
         self._lock, self._kept, self._left = threading.Lock(), OrderedDict[Any, tuple[V, int]](), ROOM
-        self._most = most
+        self._max_values = max_values
 
     def get(self, name: object) -> V | None:
-        """The value, which is now the last that was wanted."""
+        """Return the value, which is the last that was used from now on."""
         with self._lock:
-            found = self._kept.get(name)
-            if found is None:
+            entry = self._kept.get(name)
+            if entry is None:
                 return None
             self._kept.move_to_end(name)
-            return found[0]
+            return entry[0]
 
     def put(self, name: object, value: V, size: int) -> None:
-        """One more, of so many characters; those that nobody wanted for longest may go."""
+        """Keep a value of so many characters; those that were unused for longest may go."""
         if size > SHORT:
             return
         with self._lock:
-            _, before = self._kept.pop(name, (None, 0))
+            _, old_size = self._kept.pop(name, (None, 0))
             self._kept[name] = value, APIECE + size
-            self._left += before - APIECE - size
-            while self._left < 0 or len(self._kept) > self._most:
-                _, (_, given) = self._kept.popitem(last=False)
-                self._left += given
+            self._left += old_size - APIECE - size
+            while self._left < 0 or len(self._kept) > self._max_values:
+                _, (_, freed) = self._kept.popitem(last=False)
+                self._left += freed

@@ -29,7 +29,7 @@ from dpselect.ledger import Account, Entry, EntryKind, hash_question
 from dpselect.release.formatting import Json
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
-RECOVER = 4.0  # seconds between two looks for servers that died
+_RECOVER = 4.0  # seconds between two looks for servers that died
 PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
@@ -41,42 +41,42 @@ class Runner:
         jobs: Jobs,
         books: Books,
         sources: Sources,
-        question: Callable[[Job], AskedQuestion],
+        plan_question: Callable[[Job], AskedQuestion],
         log: Log,
         metrics: Metrics,
-        changed: Callable[[str], None],
+        notify: Callable[[str], None],
         workers: int,
     ) -> None:
-        self._jobs, self._books, self._sources, self._question = jobs, books, sources, question
-        self._log, self._metrics, self._changed = log, metrics, changed
+        self._jobs, self._books, self._sources, self._plan_question = jobs, books, sources, plan_question
+        self._log, self._metrics, self._notify = log, metrics, notify
         self._wake = threading.Condition()
         self._claiming = threading.Lock()
         self._turns: dict[str, tuple[Job, Turn]] = {}  # of the questions that run
         self._ending, self._over = threading.Event(), threading.Event()
         self._threads = [
-            threading.Thread(target=self._work, name=f"question-{place}", daemon=True) for place in range(workers)
+            threading.Thread(target=self._work, name=f"question-{number}", daemon=True) for number in range(workers)
         ]
-        self._watch = threading.Thread(target=self._recover, name="recover", daemon=True)
-        self._clock = threading.Thread(target=self._find_late, name="clock", daemon=True)
+        self._recovery_thread = threading.Thread(target=self._recover, name="recover", daemon=True)
+        self._lateness_thread = threading.Thread(target=self._find_late, name="clock", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
-        for thread in (*self._threads, self._watch, self._clock):
+        """Start the threads."""
+        for thread in (*self._threads, self._recovery_thread, self._lateness_thread):
             thread.start()
 
     def wake(self) -> None:
-        """There is a new question."""
+        """Wake a worker, because there is a new question."""
         with self._wake:
             self._wake.notify()
 
     def stop(self, patience: float) -> None:
-        """Take no more questions, and wait so long for those that run."""
+        """Take no more questions, and wait up to `patience` seconds for those that run."""
         with self._wake:
             self._ending.set()
             self._wake.notify_all()
-        until = time.monotonic() + patience
+        deadline = time.monotonic() + patience
         for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
+            thread.join(max(0.0, deadline - time.monotonic()))
         self._over.set()
 
     # ---- questions ------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Runner:
     def _work(self) -> None:
         while not self._ending.is_set():
             try:
-                job = self._claimed()
+                job = self._claim()
             except Exception as error:
                 self._log.failed("the table of questions cannot be used", error)
                 self._ending.wait(PAUSE)
@@ -95,49 +95,51 @@ class Runner:
                         self._wake.wait(LOOK)
                 continue
             try:
-                self.one(job)
+                self.run_question(job)
             except BaseException as error:  # a worker stays, whatever an engine does
                 self._log.failed("a question was left open", error, job=job.id)
 
-    def _claimed(self) -> Job | None:
-        """The next question, at work from now on."""
+    def _claim(self) -> Job | None:
+        """Return the next question, which runs from now on."""
         with self._claiming:
             free = len(self._threads) - len(self._turns)
-            kept = Counter(job.analyst for job, turn in self._turns.values() if turn.ended)  # workers, not questions
-            job = self._jobs.claim(kept, last=free == 1 < len(self._threads))
+            busy_workers = Counter(
+                job.analyst for job, turn in self._turns.values() if turn.ended
+            )  # workers, not questions
+            job = self._jobs.claim(busy_workers, last=free == 1 < len(self._threads))
             if job is not None:
                 self._turns[job.id] = job, Turn(job.tick, job.slips)
             return job
 
-    def one(self, job: Job) -> None:
+    def run_question(self, job: Job) -> None:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
-            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": CLOSED_NOW, "cost": NOTHING}
+            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": NOTHING}
             if job.window <= LATEST:
-                changes = self._ended(job, turn)
+                changes = self._run_to_end(job, turn)
             if changes is None:
                 return  # what it cost is not known: it stays as it is, for the next server
             if turn.read:
                 turn.wait()
-            if not self._put(job, changes):
+            if not self._write_end(job, changes):
                 return
         finally:
             self._turns.pop(job.id, None)
         self._announce(job, turn, changes["state"])
 
     def _answer(self, job: Job, turn: Turn) -> dict[str, Any]:
-        """Ask the data, in their turn, from the quota of whoever asked."""
+        """Ask the data, in the question's turn, from the quota of whoever asked."""
 
         def note(*, durable: bool = True, **changes: Any) -> None:
             if self._jobs.change(job, durable=durable, **changes) is None:
                 raise LedgerError("another server took the question over", "it runs there")
 
-        question = self._question(job)
+        question = self._plan_question(job)
         turn.began = time.monotonic()  # all before it follows from parameters
         note(durable=False, started_at=time.time())
-        data, source = question.settings, self._sources.of(question.settings)
-        paying = TimedBudget(
+        data, source = question.settings, self._sources.find_source(question.settings)
+        budget = TimedBudget(
             self._books.ledger,
             turn,
             note,
@@ -146,15 +148,15 @@ class Runner:
             snapshot=data.snapshot,
             approved_by=job.approved_by,
         )
-        dataset = question.dataset(source.place, prepared=source.prepared, budget=paying)
+        dataset = question.dataset(source.location, prepared=source.prepared, budget=budget)
         release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.over = True
-        answer = self._jobs.settled(job, paying.settle)
+        answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
     def _announce(self, job: Job, turn: Turn, state: JobState) -> None:
         """Wake who waits for the question, count it and log it."""
-        self._changed(job.id)
+        self._notify(job.id)
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
         # How long it took is not in the log: its tick is, which everybody sees.
         self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), tick=turn.window)
@@ -170,7 +172,7 @@ class Runner:
                     self._over.wait(PAUSE)
 
     def record_slips(self) -> None:
-        """The same, once."""
+        """Record the slips of questions that are late now, and end those that were late twice."""
         self._refresh()
         for job, turn in list(self._turns.values()):
             if turn.late and self._jobs.slip(job, turn.slips):  # of several that are late at once, one misses its turn
@@ -185,70 +187,70 @@ class Runner:
     def _give_up(self, job: Job, turn: Turn) -> None:
         """End a question whose work goes on; its worker is free when that ends."""
         changes = self._after_failure(job, problem("late", LATE))
-        if changes is not None and self._put(job, changes):
+        if changes is not None and self._write_end(job, changes):
             self._announce(job, turn, changes["state"])
 
     def _refresh(self) -> None:
-        """The slips of the questions that run, as they are by now."""
-        at_work = list(self._turns.values())
+        """Update the slips of the questions that run."""
+        running = list(self._turns.values())
         slips = self._jobs.slips()
-        for job, turn in at_work:
+        for job, turn in running:
             if job.id not in slips:  # it has ended, or another server has it
                 turn.missed = 2
             elif slips[job.id] != turn.slips:
                 turn.slips = slips[job.id]
-                self._changed(job.id)
+                self._notify(job.id)
 
-    def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
-        """What became of it: an answer, a mistake of the asker's, or anything else, which has one text."""
-        said = problem("failed", FAILED)
+    def _run_to_end(self, job: Job, turn: Turn) -> dict[str, Any] | None:
+        """Run a question; return its changes: an answer, a mistake of the asker's, or a failure, which has one text."""
+        failure = problem("failed", FAILED)
         try:
             return self._answer(job, turn)
         except TooLateError:
-            said = problem("late", LATE)
+            failure = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
-            wrong = mistake(error)
-            if wrong is not None and not turn.read:
-                return {"state": JobState.REFUSED, "problem": wrong, "cost": NOTHING}
+            refusal = mistake(error)
+            if refusal is not None and not turn.read:
+                return {"state": JobState.REFUSED, "problem": refusal, "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
         finally:
             turn.over = True
-        return self._after_failure(job, said)
+        return self._after_failure(job, failure)
 
-    def _after_failure(self, job: Job, said: dict[str, Json]) -> dict[str, Any] | None:
-        """What the ledger holds of a question that failed, once it can be asked; None if it is ours no more."""
+    def _after_failure(self, job: Job, failure: dict[str, Json]) -> dict[str, Any] | None:
+        """Return the end of a failed question by the ledger, once it can be read; None if another server has it."""
         while True:
             try:
-                found = self._jobs.find(job.id)
-                if found is None or found.state is not JobState.RUNNING or found.server != job.server:
+                current = self._jobs.find(job.id)
+                if current is None or current.state is not JobState.RUNNING or current.server != job.server:
                     return None
-                left = self._left(found)
-                if left is not None and left.kind is EntryKind.SETTLE:
-                    return self._settled(found, left)  # after all, and only the word of it got lost
-                spent = NOTHING if left is None else self._spent(left)
+                entry = self._find_entry(current)
+                if entry is not None and entry.kind is EntryKind.SETTLE:
+                    return self._answer_changes(current, entry)  # after all, and only the word of it got lost
+                spent = NOTHING if entry is None else self._cost_of_entry(entry)
             except LedgerError as error:
                 self._log.failed("what a question cost cannot be read", error, job=job.id)
                 if self._ending.wait(PAUSE):
                     return None
             else:
-                return {"state": JobState.FAILED, "problem": said, "cost": spent}
+                return {"state": JobState.FAILED, "problem": failure, "cost": spent}
 
-    def _left(self, job: Job) -> Entry | None:
-        """What the ledger holds of a question that broke off: its settle, or a hold whose rows may have been read.
+    def _find_entry(self, job: Job) -> Entry | None:
+        """Return the entry of a question that broke off: its settlement, or a hold under which rows may have been read.
 
-        Without either it has nothing: a hold under which no row was read is given back.
+        Returns None if the ledger has neither: a hold under which no row was read is given back.
         """
 
-        def its(entry: Entry) -> bool:
+        def belongs(entry: Entry) -> bool:
             account = Account(dataset=job.data, analyst=job.analyst)
             return entry.account == account and hash_question(entry.question or "") == job.question
 
         ledger = self._books.ledger
-        outcome = None if job.hold is None else self._books.outcome(job.hold, its)
+        outcome = None if job.hold is None else self._books.find_outcome(job.hold, belongs)
         if outcome is None:  # a crash of the ledger may have taken the hold with it
-            for one in ledger.pending():
-                if its(one.entry) and not one.may_have_read:
-                    ledger.give_back(one)
+            for reservation in ledger.pending():
+                if belongs(reservation.entry) and not reservation.may_have_read:
+                    ledger.give_back(reservation)
             return None
         if outcome.settle is not None:
             return outcome.settle
@@ -258,10 +260,10 @@ class Runner:
             ledger.give_back(outcome.reservation)
         return None
 
-    def _put(self, job: Job, changes: dict[str, Any]) -> bool:
-        """Write it down, however often that takes: the ledger has the answer, and only the word of it is missing.
+    def _write_end(self, job: Job, changes: dict[str, Any]) -> bool:
+        """Write down the end of a question, however often that takes, because the ledger has the answer already.
 
-        False where that was not done: the gateway stops, or another server took the question over.
+        Returns False if that was not done: the gateway stops, or another server took the question over.
         """
         while True:
             try:
@@ -275,7 +277,7 @@ class Runner:
 
     def _recover(self) -> None:
         while not self._ending.is_set():
-            pause = RECOVER
+            pause = _RECOVER
             try:
                 self.recover()
             except Exception as error:
@@ -284,49 +286,49 @@ class Runner:
             self._ending.wait(pause)
 
     def recover(self) -> None:
-        """End, or run again, what dead servers left, and workers here: again only if certainly no row was read."""
+        """End what dead servers and workers here left, or run it again if certainly no row was read."""
         with self._claiming:
-            left_open = [job for job in self._jobs.mine() if job.id not in self._turns]
-        for job in [*self._jobs.dead(), *left_open]:
+            left_open = [job for job in self._jobs.list_running_here() if job.id not in self._turns]
+        for job in [*self._jobs.list_abandoned(), *left_open]:
             try:
-                changes = self._recovered(job)
-                after = self._jobs.change(job, **changes)
+                changes = self._recovery_changes(job)
+                changed_job = self._jobs.change(job, **changes)
             except LedgerError as error:  # another server may do the same at this moment
                 self._log.failed("a question of a dead server was left open", error, job=job.id)
                 continue
-            if after is not None:
+            if changed_job is not None:
                 self._log("recovered", job=job.id, state=str(changes["state"]))
-                self._changed(job.id)
+                self._notify(job.id)
                 self.wake()
 
-    def _recovered(self, job: Job) -> dict[str, Any]:
-        left = self._left(job)
-        if left is None:
+    def _recovery_changes(self, job: Job) -> dict[str, Any]:
+        entry = self._find_entry(job)
+        if entry is None:
             return {"state": JobState.QUEUED, "server": None, "started_at": None, "hold": None}
-        if left.kind is EntryKind.SETTLE:
-            return self._settled(job, left)
-        return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
+        if entry.kind is EntryKind.SETTLE:
+            return self._answer_changes(job, entry)
+        return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._cost_of_entry(entry)}
 
-    def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
-        answer = self._jobs.settled(job, settle)
-        return {"state": JobState.ANSWERED, "answer": answer, "cost": self._spent(settle), "problem": None}
+    def _answer_changes(self, job: Job, settle: Entry) -> dict[str, Any]:
+        answer = self._jobs.record_answer(job, settle)
+        return {"state": JobState.ANSWERED, "answer": answer, "cost": self._cost_of_entry(settle), "problem": None}
 
-    def _spent(self, entry: Entry) -> dict[str, Json]:
+    def _cost_of_entry(self, entry: Entry) -> dict[str, Json]:
         share, left = self._books.cost_of(entry) or (0.0, None)
-        taken, _, rest = format_cost(share, left_after=left or 0.0)
-        more = "" if left is None else f"; {rest} left"
-        return cost(share, f"{taken} of the budget of {entry.account.analyst}{more}", left=left)
+        cost_text, _, left_text = format_cost(share, left_after=left or 0.0)
+        suffix = "" if left is None else f"; {left_text} left"
+        return cost(share, f"{cost_text} of the budget of {entry.account.analyst}{suffix}", left=left)
 
 
 NOTHING = cost(0.0, "nothing was charged")
-CLOSED_NOW = problem("unavailable", CLOSED)
+_CLOSED_NOW = problem("unavailable", CLOSED)
 
 
 def cost_of(release: Release) -> dict[str, Json]:
-    """What a question cost, as its receipt has it."""
+    """Return what a question cost, as its receipt states it."""
     receipt = release.charged
     if receipt is None:
         return NOTHING
-    found = receipt.to_dict()
+    fields = receipt.to_dict()
     names = ("share", "left", "questions_left", "repeated")
-    return {**{name: found.get(name) for name in names}, "sentence": receipt.sentence}
+    return {**{name: fields.get(name) for name in names}, "sentence": receipt.sentence}

@@ -11,30 +11,30 @@ from dpselect.gateway.web.guards import App
 
 HEADERS = 32 * 1024  # bytes of a request's head
 IDLE = 15  # seconds for which a connection is kept
-LEAVING = 25  # seconds in which open requests may end
+_LEAVING = 25  # seconds in which open requests may end
 
 
 def listen(server: ServerSettings) -> socket.socket:
-    """The address, taken; so that whoever is told of it finds it open."""
+    """Return a socket that listens at the server's address, so that whoever is told of it finds it open."""
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     # The protocol by name: asyncio sends small answers at once only where a socket says that it is TCP.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((server.host, server.port))
-        found.listen(1024)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((server.host, server.port))
+        listening.listen(1024)
     except OSError as error:
-        found.close()
-        where = f"{server.host}:{server.port}"
-        raise OutputError(f"cannot listen at {where}: {error.strerror}", "name another port with --port") from None
-    return found
+        listening.close()
+        address = f"{server.host}:{server.port}"
+        raise OutputError(f"cannot listen at {address}: {error.strerror}", "name another port with --port") from None
+    return listening
 
 
 def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> None:
-    """Until Ctrl-C or SIGTERM; what runs then ends first."""
+    """Serve until Ctrl-C or SIGTERM; what runs then ends first."""
     import uvicorn
 
-    class Told(uvicorn.Server):
+    class _AnnouncingServer(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
@@ -52,6 +52,6 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
         proxy_headers=False,  # who is believed is a matter of the settings
         h11_max_incomplete_event_size=HEADERS,
         timeout_keep_alive=IDLE,
-        timeout_graceful_shutdown=LEAVING,
+        timeout_graceful_shutdown=_LEAVING,
     )
-    Told(config).run(sockets=[listening])
+    _AnnouncingServer(config).run(sockets=[listening])

@@ -14,14 +14,14 @@ from dpselect.engines.identity import source_of
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings
 
-BRIEF = 0.1  # seconds for which a file is taken to be as it was
+_BRIEF = 0.1  # seconds for which a file is taken to be as it was
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows are, and a text that is another one once they are others; None where nobody can tell."""
+    """The place of rows, and a text that changes whenever they do; None if nobody can tell."""
 
-    place: Any
+    location: Any
     prepared: bool
     state: str | None
 
@@ -33,27 +33,27 @@ class Sources:
         self._lock = threading.Lock()
         self._seen: dict[str, tuple[float, Source]] = {}
 
-    def of(self, data: DataSettings) -> Source:
-        """Where to read now."""
+    def find_source(self, data: DataSettings) -> Source:
+        """Return where to read the rows now."""
         with self._lock:
-            at, found = self._seen.get(data.name, (0.0, None))
-        if found is not None and time.monotonic() - at < BRIEF:
-            return found
-        found = self._found(data)
+            seen_at, source = self._seen.get(data.name, (0.0, None))
+        if source is not None and time.monotonic() - seen_at < _BRIEF:
+            return source
+        source = self._inspect_source(data)
         with self._lock:
-            self._seen[data.name] = (time.monotonic(), found)
-        return found
+            self._seen[data.name] = (time.monotonic(), source)
+        return source
 
-    def _found(self, data: DataSettings) -> Source:
-        place: Any = plain(data.source)
-        address = Address.parse(place)
-        named, pinned = source_of(address)
-        state = json.dumps(named) if pinned else None
+    def _inspect_source(self, data: DataSettings) -> Source:
+        location: Any = plain(data.source)
+        address = Address.parse(location)
+        identity, is_pinned = source_of(address)
+        state = json.dumps(identity) if is_pinned else None
         if data.snapshot is not None:
-            state = json.dumps([named, data.snapshot])
-        return Source(place, address.prepared is not None, state)
+            state = json.dumps([identity, data.snapshot])
+        return Source(location, address.prepared is not None, state)
 
 
 def unpinned() -> str:
-    """In the place of the state of rows that nobody can tell: no two questions are the same."""
+    """Return a state for rows whose state nobody can tell: no two questions about them are the same."""
     return fresh_key().hex()

@@ -20,14 +20,14 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, OutputError
-from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, cells, cost, job_of, row_of
+from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, changed_cells, cost, job_of, row_of
 from dpselect.gateway.problems import PUT_BACK_DETAIL, problem
 from dpselect.ledger import Cell, Entry, Store, StoreDialect, create_store, open_store
 
 if sys.platform != "win32":
     import fcntl
 
-LOCK = "gateway.lock"
+_LOCK = "gateway.lock"
 _SCHEMA = "dpselect_gateway"
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
@@ -48,29 +48,29 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
-GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
+_GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
 PUT_BACK = problem("lost", PUT_BACK_DETAIL)
-UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
+_UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
 _WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 
 
 class Jobs:
-    """The table of jobs. Usable from several threads; reopened where the database went away."""
+    """The table of jobs. Usable from several threads; reopened if the database went away."""
 
-    def __init__(self, place: Path | str) -> None:
-        self._place = place
+    def __init__(self, location: Path | str) -> None:
+        self._location = location
         self._lock = threading.RLock()
         self.server: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
         self._served: dict[str, float] = {}  # when the last question of each person began
-        self._grace = GRACE if isinstance(place, str) else 0.0
-        self._store: Store = self._opened()
+        self._grace = _GRACE if isinstance(location, str) else 0.0
+        self._store: Store = self._open()
 
-    def _opened(self) -> Store:
-        store = _of_postgres(self._place) if isinstance(self._place, str) else _of_file(self._place)
+    def _open(self) -> Store:
+        store = _open_postgres(self._location) if isinstance(self._location, str) else _open_file(self._location)
         try:
             if store.dialect is StoreDialect.POSTGRES:
-                store.run("SELECT pg_advisory_lock(?)", (_number(self.server),))
+                store.run("SELECT pg_advisory_lock(?)", (_lock_number(self.server),))
         except BaseException:
             store.close()
             raise
@@ -78,14 +78,14 @@ class Jobs:
 
     @contextlib.contextmanager
     def _using(self, *, writing: bool = False, durable: bool = False) -> Iterator[Store]:
-        """The store, in a transaction where something is written. After a failure it is opened anew next time.
+        """Yield the store, in a transaction if something is written. After a failure it is opened anew next time.
 
         What must outlive a crash of the machine or of the database is `durable`: that a question was taken, which
         reservation is its own, how it ended.
         """
         with self._lock:
             if not self._store.alive:
-                self._store = self._opened()
+                self._store = self._open()
             if writing:
                 with self._store.transaction(durable=durable):
                     yield self._store
@@ -93,7 +93,7 @@ class Jobs:
                 yield self._store
 
     def close(self) -> None:
-        """Give the file or the connection back."""
+        """Close the file or the connection."""
         with self._lock:
             self._store.close()
 
@@ -101,7 +101,7 @@ class Jobs:
 
     @property
     def secret(self) -> bytes:
-        """A secret of this gateway, made once."""
+        """The secret of this gateway, made once."""
         with self._using(writing=True) as store:
             store.run(
                 "INSERT INTO setting (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING",
@@ -109,8 +109,8 @@ class Jobs:
             )
             return bytes.fromhex(str(store.run("SELECT value FROM setting WHERE name = 'secret'")[0][0]))
 
-    def once(self, name: str, until: float) -> bool:
-        """Is this the first time that anybody says so? What was said stays until then."""
+    def record_once(self, name: str, until: float) -> bool:
+        """Record a name until this time; return whether it was not recorded before."""
         with self._using(writing=True) as store:
             store.run("DELETE FROM setting WHERE value < ? AND name <> 'secret'", (f"{int(time.time()):020}",))
             if store.run("SELECT value FROM setting WHERE name = ?", (name,)):
@@ -118,8 +118,8 @@ class Jobs:
             store.run("INSERT INTO setting (name, value) VALUES (?, ?)", (name, f"{int(until) + 1:020}"))
             return True
 
-    def said(self, name: str) -> bool:
-        """Has anybody said so?"""
+    def is_recorded(self, name: str) -> bool:
+        """Return whether this name is recorded."""
         with self._using() as store:
             return bool(store.run("SELECT value FROM setting WHERE name = ?", (name,)))
 
@@ -131,48 +131,50 @@ class Jobs:
         `admit` raises if the job would be one too many: it reads this table in the transaction that adds the job, so
         that no other thread or process adds one in between.
         """
-        places = ", ".join("?" * len(NAMES))
+        placeholders = ", ".join("?" * len(NAMES))
         with self._using(writing=True, durable=True) as store:
             if admit is not None:
                 admit()
-            store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
+            store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({placeholders})", row_of(job))
 
     def find(self, number: str) -> Job | None:
-        """The job of this id."""
-        return self._one("WHERE id = ?", (number,))
+        """Return the job of this id."""
+        return self._select_one("WHERE id = ?", (number,))
 
-    def sent(self, analyst: str, idempotency_key: str) -> Job | None:
-        """The job that came with this key of the caller's."""
-        return self._one("WHERE analyst = ? AND idempotency_key = ?", (analyst, idempotency_key))
+    def find_sent(self, analyst: str, idempotency_key: str) -> Job | None:
+        """Return the job that came with this idempotency key."""
+        return self._select_one("WHERE analyst = ? AND idempotency_key = ?", (analyst, idempotency_key))
 
-    def same(self, analyst: str, key: str) -> Job | None:
-        """The last job of the same question by the same person that was not asked to be fresh."""
-        return self._one("WHERE analyst = ? AND key = ? AND fresh = 0 ORDER BY asked_at DESC LIMIT 1", (analyst, key))
+    def find_same(self, analyst: str, key: str) -> Job | None:
+        """Return the last job of the same question by the same person that was not asked to be fresh."""
+        return self._select_one(
+            "WHERE analyst = ? AND key = ? AND fresh = 0 ORDER BY asked_at DESC LIMIT 1", (analyst, key)
+        )
 
-    def of(self, analyst: str, before: float | None, limit: int) -> list[Job]:
-        """Those of a person, newest first."""
-        when = "AND asked_at < ?" if before is not None else ""
+    def list_of_person(self, analyst: str, before: float | None, limit: int) -> list[Job]:
+        """List the jobs of a person, newest first."""
+        condition = "AND asked_at < ?" if before is not None else ""
         values: list[Cell] = [analyst, *([round(before * MICRO)] if before is not None else [])]
-        return self._all(f"WHERE analyst = ? {when} ORDER BY asked_at DESC LIMIT {int(limit)}", values)
+        return self._select(f"WHERE analyst = ? {condition} ORDER BY asked_at DESC LIMIT {int(limit)}", values)
 
     def in_state(self, *states: JobState) -> list[Job]:
-        """All in these states, oldest first."""
-        places = ", ".join("?" * len(states))
-        return self._all(f"WHERE state IN ({places}) ORDER BY asked_at", [str(one) for one in states])
+        """List all jobs in these states, oldest first."""
+        placeholders = ", ".join("?" * len(states))
+        return self._select(f"WHERE state IN ({placeholders}) ORDER BY asked_at", [str(state) for state in states])
 
     def waiting(self, analyst: str) -> tuple[int, int]:
-        """How many questions wait: of all for a worker, and of one person, also for somebody who agrees."""
+        """Count the questions that wait for a worker, and those of one person that wait for a worker or an approval."""
         with self._using() as store:
             rows = store.run(
                 "SELECT sum(CASE WHEN state = 'queued' THEN 1 ELSE 0 END), "
                 "sum(CASE WHEN analyst = ? THEN 1 ELSE 0 END) FROM job WHERE state IN ('queued', 'approval')",
                 (analyst,),
             )
-        (of_all, own) = rows[0]
-        return int(str(of_all or 0)), int(str(own or 0))
+        (waiting_all, waiting_own) = rows[0]
+        return int(str(waiting_all or 0)), int(str(waiting_own or 0))
 
     def of_day(self, analyst: str, since: float) -> tuple[int, int, int]:
-        """How many questions a person asked since then, of how many characters; and how many of them were new.
+        """Count a person's questions since then, their characters, and the new ones among them.
 
         One that was answered without beginning had an answer that was paid for before.
         """
@@ -183,41 +185,44 @@ class Jobs:
                 "FROM job WHERE analyst = ? AND asked_at > ?",
                 (analyst, round(since * MICRO)),
             )
-        questions, characters, new = (int(str(one or 0)) for one in rows[0])
+        questions, characters, new = (int(str(cell or 0)) for cell in rows[0])
         return questions, characters, new
 
     def change(self, job: Job, *, durable: bool = True, **changes: Any) -> Job | None:
-        """The job after the changes; None where it has moved on, or where its state does not follow on the last.
+        """Return the job after the changes, or None if it has moved on, or if its state does not follow the last one.
 
-        A server that lost its database for a while may have been taken for dead: what it says later comes too late.
+        A server that lost its database for a while may have been taken for dead: what it writes later comes too late.
         """
         if changes.get("state", job.state) not in (job.state, *NEXT.get(job.state, ())):
             return None
-        after, found = cells(job, changes)
-        given = ", ".join(f"{name} = ?" for name in found)
-        seen: list[Cell] = [job.id, str(job.state), job.server or ""]
+        changed_job, new_cells = changed_cells(job, changes)
+        assignments = ", ".join(f"{name} = ?" for name in new_cells)
+        identity: list[Cell] = [job.id, str(job.state), job.server or ""]
         with self._using(writing=True, durable=durable) as store:
             where = "WHERE id = ? AND state = ? AND coalesce(server, '') = ?"
-            if not store.run(f"SELECT id FROM job {where}", seen):
+            if not store.run(f"SELECT id FROM job {where}", identity):
                 return None
-            store.run(f"UPDATE job SET {given} {where}", [*found.values(), *seen])
-        return after
+            store.run(f"UPDATE job SET {assignments} {where}", [*new_cells.values(), *identity])
+        return changed_job
 
-    def claim(self, kept: Mapping[str, int] | None = None, *, last: bool = False) -> Job | None:
-        """The next question to run, never one that is being answered: people take turns.
+    def claim(self, busy_workers: Mapping[str, int] | None = None, *, last: bool = False) -> Job | None:
+        """Return the next question to run, never one that is being answered: people take turns.
 
         First whoever has fewest at work, then whoever was served longest ago, then the oldest. The last free worker
-        is for somebody who has none at work (`last`), so that nobody takes all of them. `kept` counts workers of whom a
-        question was given up while its work goes on.
+        is for somebody who has none at work (`last`), so that nobody takes all of them. `busy_workers` counts workers
+        of whom a question was given up while its work goes on.
         """
         with self._using() as store:
             if not store.run("SELECT id FROM job WHERE state = 'queued' LIMIT 1"):
                 return None
         with self._using(writing=True) as store:
-            running = [(str(a), str(k)) for a, k in store.run("SELECT analyst, key FROM job WHERE state = 'running'")]
+            running = [
+                (str(analyst), str(key))
+                for analyst, key in store.run("SELECT analyst, key FROM job WHERE state = 'running'")
+            ]
             oldest = "SELECT analyst, min(asked_at) FROM job WHERE state = 'queued' GROUP BY analyst"
             at_work, keys = Counter(who for who, _ in running), {key for _, key in running}
-            at_work.update(kept or {})
+            at_work.update(busy_workers or {})
             people = sorted(
                 (at_work[str(who)], self._served.get(str(who), 0.0), int(str(first)), str(who))
                 for who, first in store.run(oldest)
@@ -235,18 +240,18 @@ class Jobs:
         return None
 
     def _begin(self, store: Store, number: str) -> Job:
-        """The job as it runs from now on."""
+        """Start a job, and return it as it runs from now on."""
         job = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (number,))[0])
-        begun = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
-        after, found = cells(job, {**begun, "slips": self._slips_of(store, job.data)})
-        given = ", ".join(f"{name} = ?" for name in found)
-        store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), number])
-        return after
+        changes = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
+        started_job, new_cells = changed_cells(job, {**changes, "slips": self._slips_of(store, job.data)})
+        assignments = ", ".join(f"{name} = ?" for name in new_cells)
+        store.run(f"UPDATE job SET {assignments} WHERE id = ?", [*new_cells.values(), number])
+        return started_job
 
     # ---- slips ----------------------------------------------------------------------------------------------
 
     def slips_of(self, data: str) -> int:
-        """How many slips a data set has: how often its ticks have doubled."""
+        """Count the slips of a data set: how often its ticks have doubled."""
         with self._using() as store:
             return self._slips_of(store, data)
 
@@ -255,7 +260,7 @@ class Jobs:
         return int(str(rows[0][0]).split()[1]) if rows else 0
 
     def declare(self, data: str, tick: Fraction) -> None:
-        """The tick that the settings have; slips at another one count no more."""
+        """Record the tick that the settings have; slips at another tick count no more."""
         with self._using(writing=True) as store:
             rows = store.run("SELECT value FROM setting WHERE name = ?", (f"late {data}",))
             if not rows or str(rows[0][0]).split()[0] != str(tick):
@@ -263,9 +268,9 @@ class Jobs:
                 store.run("INSERT INTO setting (name, value) VALUES (?, ?)", (f"late {data}", f"{tick} 0"))
 
     def slip(self, job: Job, slips: int) -> bool:
-        """A question was not ready after so many slips: one more, for all of its data that run or will.
+        """Record that a question was not ready after so many slips: one more, for all questions about its data.
 
-        Where there is one more already, because another was late, nothing is changed.
+        Returns False and changes nothing if there is one more already, because another question was late.
         """
         with self._using(writing=True, durable=True) as store:
             if store.run("SELECT slips FROM job WHERE id = ?", (job.id,)) != [(slips,)]:
@@ -278,47 +283,47 @@ class Jobs:
             return True
 
     def slips(self) -> dict[str, int]:
-        """Those of each question that runs here."""
+        """Return the slips of each question that runs here."""
         with self._using() as store:
             rows = store.run("SELECT id, slips FROM job WHERE state = 'running' AND server = ?", (self.server,))
         return {str(id_): int(str(slips)) for id_, slips in rows}
 
-    def mine(self) -> list[Job]:
-        """Jobs that run here."""
+    def list_running_here(self) -> list[Job]:
+        """List the jobs that run here."""
         return [job for job in self.in_state(JobState.RUNNING) if job.server == self.server]
 
-    def dead(self) -> list[Job]:
-        """Jobs that run on no living server."""
+    def list_abandoned(self) -> list[Job]:
+        """List the jobs that run on no living server."""
         running = self.in_state(JobState.RUNNING)
-        others = {job.server for job in running if job.server is not None} - {self.server}
-        silent = {one for one in others if self._is_silent(one)}
+        other_servers = {job.server for job in running if job.server is not None} - {self.server}
+        silent = {server for server in other_servers if self._is_silent(server)}
         now = time.monotonic()
-        self._silent = {one: self._silent.get(one, now) for one in silent}
-        gone = {one for one, since in self._silent.items() if now - since >= self._grace}
+        self._silent = {server: self._silent.get(server, now) for server in silent}
+        gone = {server for server, since in self._silent.items() if now - since >= self._grace}
         return [job for job in running if job.server in gone]
 
     def _is_silent(self, server: str) -> bool:
-        """A file serves one process, so every other is gone; a living one holds its lock in PostgreSQL."""
+        """Return whether a server has gone: any other of a file, and one of PostgreSQL that holds no lock."""
         with self._using() as store:
             if store.dialect is StoreDialect.SQLITE:
                 return True
-            got = store.run("SELECT pg_try_advisory_lock(?)", (_number(server),)) == [(True,)]
-            if got:
-                store.run("SELECT pg_advisory_unlock(?)", (_number(server),))
-            return got
+            has_lock = store.run("SELECT pg_try_advisory_lock(?)", (_lock_number(server),)) == [(True,)]
+            if has_lock:
+                store.run("SELECT pg_advisory_unlock(?)", (_lock_number(server),))
+            return has_lock
 
-    def _one(self, rest: str, values: Sequence[Cell]) -> Job | None:
-        found = self._all(rest, values)
-        return found[0] if found else None
+    def _select_one(self, clause: str, values: Sequence[Cell]) -> Job | None:
+        jobs = self._select(clause, values)
+        return jobs[0] if jobs else None
 
-    def _all(self, rest: str, values: Sequence[Cell]) -> list[Job]:
+    def _select(self, clause: str, values: Sequence[Cell]) -> list[Job]:
         with self._using() as store:
-            return [job_of(row) for row in store.run(f"SELECT {COLUMNS} FROM job {rest}", values)]
+            return [job_of(row) for row in store.run(f"SELECT {COLUMNS} FROM job {clause}", values)]
 
     # ---- answers --------------------------------------------------------------------------------------------
 
-    def settled(self, job: Job, settle: Entry) -> str:
-        """Return the id of the question that paid for this answer: the first that says so."""
+    def record_answer(self, job: Job, settle: Entry) -> str:
+        """Return the id of the question that paid for this answer: the first that is recorded."""
         with self._using(writing=True, durable=True) as store:
             for id_, digest in store.run("SELECT id, settle_digest FROM job WHERE settle = ?", (settle.number,)):
                 if digest == settle.digest:
@@ -328,77 +333,77 @@ class Jobs:
             store.run("UPDATE job SET settle = ?, settle_digest = ? WHERE id = ?", values)
         return job.id
 
-    def lose_answer(self, paid: Job) -> None:
+    def lose_answer(self, paid_job: Job) -> None:
         """Record that the ledger no longer has the answer that this question paid for: all who were given it lost it.
 
         A question that is lost is asked again as a new one.
         """
         with self._using(writing=True) as store:
-            _lose(store, paid.id)
+            _lose(store, paid_job.id)
 
     def follow(self, moved: Mapping[tuple[int, str], tuple[int, str]]) -> None:
         """Name answers as the ledger has them that continues the one in which they were paid for."""
         with self._using(writing=True, durable=True) as store:
             rows = store.run("SELECT id, settle, settle_digest FROM job WHERE settle IS NOT NULL ORDER BY settle DESC")
-            found = {str(id_): moved.get((int(str(settle)), str(digest))) for id_, settle, digest in rows}
-            taken = {one[0] for one in found.values() if one is not None}
+            new_entries = {str(id_): moved.get((int(str(settle)), str(digest))) for id_, settle, digest in rows}
+            numbers_in_use = {entry[0] for entry in new_entries.values() if entry is not None}
             for id_, settle, _ in rows:
-                after = found[str(id_)]
-                if after is not None:  # numbers only grow, so that of a higher one is free by now
-                    store.run("UPDATE job SET settle = ?, settle_digest = ? WHERE id = ?", (*after, str(id_)))
-                elif settle in taken:
+                new_entry = new_entries[str(id_)]
+                if new_entry is not None:  # numbers only grow, so that of a higher one is free by now
+                    store.run("UPDATE job SET settle = ?, settle_digest = ? WHERE id = ?", (*new_entry, str(id_)))
+                elif settle in numbers_in_use:
                     _lose(store, str(id_))
 
     def latest_answer(self) -> Job | None:
         """Return the question whose answer has the highest number in the ledger."""
-        return self._one("WHERE settle IS NOT NULL ORDER BY settle DESC LIMIT 1", ())
+        return self._select_one("WHERE settle IS NOT NULL ORDER BY settle DESC LIMIT 1", ())
 
     def answer(self, number: str) -> Job | None:
-        """The question that paid for an answer, by the address of that."""
-        return self._one("WHERE id = ? AND settle IS NOT NULL", (number,))
+        """Return the question that paid for the answer of this id."""
+        return self._select_one("WHERE id = ? AND settle IS NOT NULL", (number,))
 
     def answer_to(self, key: str) -> Job | None:
-        """That which paid for the latest answer to a question about data in one state."""
-        return self._one("WHERE key = ? AND settle IS NOT NULL ORDER BY settle DESC LIMIT 1", (key,))
+        """Return the question that paid for the latest answer to a question about data in one state."""
+        return self._select_one("WHERE key = ? AND settle IS NOT NULL ORDER BY settle DESC LIMIT 1", (key,))
 
     def answers(self, data: Sequence[str], limit: int) -> list[Job]:
-        """Those that paid for answers about some data sets, newest first."""
-        places = ", ".join("?" * len(data)) or "NULL"
-        found = f"WHERE data IN ({places}) AND settle IS NOT NULL ORDER BY asked_at DESC LIMIT {int(limit)}"
-        return self._all(found, list(data))
+        """List the questions that paid for answers about some data sets, newest first."""
+        placeholders = ", ".join("?" * len(data)) or "NULL"
+        clause = f"WHERE data IN ({placeholders}) AND settle IS NOT NULL ORDER BY asked_at DESC LIMIT {int(limit)}"
+        return self._select(clause, list(data))
 
 
 def _lose(store: Store, number: str) -> None:
     store.run("UPDATE job SET settle = NULL, settle_digest = NULL WHERE id = ?", (number,))
-    values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(UNRECORDED), number, str(JobState.ANSWERED))
+    values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(_UNRECORDED), number, str(JobState.ANSWERED))
     store.run("UPDATE job SET state = ?, answer = NULL, problem = ?, cost = ? WHERE answer = ? AND state = ?", values)
 
 
-def _number(server: str) -> int:
-    """A lock of PostgreSQL has 64 bits."""
+def _lock_number(server: str) -> int:
+    """Return a server's lock number: PostgreSQL's locks have 64 bits."""
     return int.from_bytes(bytes.fromhex(server)[:8], "big", signed=True)
 
 
-def only_one(folder: Path) -> int | None:
-    """A lock of this process on a folder of questions: two would each take the other for dead.
+def lock_folder(folder: Path) -> int | None:
+    """Lock a folder of questions for this process: two would each take the other for dead.
 
-    The system lets go of it however the process ends.
+    The system releases the lock however the process ends.
     """
     if sys.platform == "win32":
         return None
-    held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(held)
+        os.close(descriptor)
         hint = "stop it first; several processes need jobs = postgresql://..."
         raise OutputError(f"another gateway serves the folder {folder}", hint) from None
-    return held
+    return descriptor
 
 
-def _of_file(path: Path) -> Store:
+def _open_file(path: Path) -> Store:
     store = open_store(path) if path.exists() and path.stat().st_size else _new_file(path)
-    _make(store)
+    _make_tables(store)
     return store
 
 
@@ -410,13 +415,13 @@ def _new_file(path: Path) -> Store:
     return store
 
 
-def _of_postgres(address: str) -> Store:
+def _open_postgres(address: str) -> Store:
     store = open_store(address)
     try:
-        with store_lock(store):
+        with _store_lock(store):
             store.run(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
             store.run(f"SET search_path = {_SCHEMA}, pg_temp")
-            _make(store)
+            _make_tables(store)
     except BaseException:
         store.close()
         raise
@@ -424,18 +429,18 @@ def _of_postgres(address: str) -> Store:
 
 
 @contextlib.contextmanager
-def store_lock(store: Store) -> Iterator[None]:
-    """One process at a time makes the tables."""
-    store.run("SELECT pg_advisory_lock(?)", (_number(_SCHEMA.encode().hex()),))
+def _store_lock(store: Store) -> Iterator[None]:
+    """Hold the lock under which one process at a time makes the tables."""
+    store.run("SELECT pg_advisory_lock(?)", (_lock_number(_SCHEMA.encode().hex()),))
     try:
         yield
     finally:
         with contextlib.suppress(LedgerError):
-            store.run("SELECT pg_advisory_unlock(?)", (_number(_SCHEMA.encode().hex()),))
+            store.run("SELECT pg_advisory_unlock(?)", (_lock_number(_SCHEMA.encode().hex()),))
 
 
-def _make(store: Store) -> None:
-    """The tables, where they are not there yet."""
+def _make_tables(store: Store) -> None:
+    """Make the tables that are not there yet."""
     for statement in _TABLES[:-1]:
         store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
     if not store.run("SELECT id FROM meta"):

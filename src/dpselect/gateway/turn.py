@@ -18,14 +18,14 @@ from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
-SETTLING = 0.25  # of a tick, in which an answer is settled
+_SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it
 LOOK = 0.05  # seconds between two looks whether somebody is late
 
 
 @dataclass
 class Turn:
-    """The time of one question, by a clock that is never set. Whether it is late is said from outside, on time."""
+    """The time of one question, by a clock that is never set. Others decide whether it is late, at the time it is."""
 
     tick: float
     slips: int = 0  # of the data
@@ -40,28 +40,28 @@ class Turn:
 
     @property
     def window(self) -> float:
-        """Seconds from its beginning to its end."""
+        """The seconds from its beginning to its end."""
         return self.tick * 2.0**self.slips
 
     @property
     def settling(self) -> float:
-        """When what was found is settled."""
-        return self.began + self.window - min(self.window * SETTLING, LONGEST)
+        """The time at which its answer is settled."""
+        return self.began + self.window - min(self.window * _SETTLING, LONGEST)
 
     @property
     def late(self) -> bool:
-        """Is there nothing to settle, and should be?"""
+        """True if there is nothing to settle at the time to settle it."""
         working = self.read and not self.ready and not self.over and not self.given_up
         return working and self.now() >= self.settling
 
     @property
     def given_up(self) -> bool:
-        """Was it late twice?"""
+        """True if the question was late twice."""
         return self.missed > 1
 
     @property
     def gone(self) -> bool:
-        """Is it given up, and its window over, while its work goes on?"""
+        """True if it is given up and its window is over, while its work goes on."""
         return self.given_up and not self.over and not self.ended and self.now() >= self.began + self.window
 
     def check(self, _: float | None = None) -> None:
@@ -70,7 +70,7 @@ class Turn:
             raise TooLateError
 
     def wait_to_settle(self) -> None:
-        """Up to the moment at which answers are settled; what came too late is no answer."""
+        """Wait until answers are settled; raise TooLateError if this one is too late."""
         while self.now() >= self.settling:  # late, which is told at its time, and moves that moment
             self.check()
             self.sleep(LOOK)
@@ -79,17 +79,17 @@ class Turn:
         self.check()
 
     def wait(self) -> None:
-        """Until the answer leaves."""
+        """Wait until the answer leaves."""
         self._until(lambda: self.began + self.window)
 
-    def _until(self, then: Callable[[], float]) -> None:
-        """The moment may move away meanwhile."""
-        while (left := then() - self.now()) > 0:
+    def _until(self, moment: Callable[[], float]) -> None:
+        """Sleep until a moment, which may move away meanwhile."""
+        while (left := moment() - self.now()) > 0:
             self.sleep(min(left, LOOK))
 
 
 class TimedBudget(LedgerBudget):
-    """The quota of an analyst, from which one question is paid in its turn. What becomes of that is noted at once."""
+    """The quota of an analyst that pays for one question in its turn, and notes at once what becomes of it."""
 
     def __init__(
         self,
@@ -107,31 +107,39 @@ class TimedBudget(LedgerBudget):
         self._question, self._hold = "", 0
 
     def pay(
-        self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
+        self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **payment_options: Any
     ) -> Release:
-        """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
+        """Pay for a question and return its release; the outcome, answer or error, is settled at a fixed time."""
         self._question = question.text
         self._note(question=hash_question(question.text), durable=False)
 
-        def held(reservation: Reservation) -> None:
+        def note_hold(reservation: Reservation) -> None:
             self._hold = reservation.number
             self._note(hold=reservation.number)
             self._turn.read = True
 
-        def timed() -> Release:
+        def ask_in_time() -> Release:
             try:
                 return ask()
             finally:
                 self._turn.wait_to_settle()
 
-        return super().pay(plan, question, timed, fresh=fresh, on_hold=held, approved_by=self._approved_by, **more)
+        return super().pay(
+            plan,
+            question,
+            ask_in_time,
+            fresh=fresh,
+            on_hold=note_hold,
+            approved_by=self._approved_by,
+            **payment_options,
+        )
 
     @property
-    def settle(self) -> Entry:
+    def settlement(self) -> Entry:
         """The entry that holds the answer: of this question, or of the same one before."""
         with self.ledger() as ledger:
             outcome = ledger.outcome(self._hold) if self._hold else None
-            found = ledger.find_settlement(self._dataset, self._question) if outcome is None else outcome.settle
-        if found is None:
+            settlement = ledger.find_settlement(self._dataset, self._question) if outcome is None else outcome.settle
+        if settlement is None:
             raise LedgerError("the ledger does not hold the answer that it was given")
-        return found
+        return settlement

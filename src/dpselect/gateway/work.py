@@ -20,7 +20,7 @@ from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
 
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
-ONE_USER = 10_000
+ROWS_OF_ONE_USER = 10_000
 """Rows of one user: an answer has room for MARGIN times as many, or for all of them at the longest texts."""
 MARGIN = 10
 
@@ -32,7 +32,7 @@ BEST = 2e-3  # for each of k
 
 @dataclass(frozen=True)
 class EngineWork:
-    """What an engine needs at most, in seconds."""
+    """The work of an engine at most, in seconds."""
 
     start: float  # to be opened, and to plan
     row: float  # to be read, joined and counted
@@ -48,72 +48,72 @@ SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 
 @dataclass(frozen=True)
 class Bound:
-    """Seconds of one processor at most."""
+    """An upper bound on the work of a question, in seconds of one processor."""
 
     here: float  # in this interpreter
     rows: float  # in the engine
 
     @property
     def seconds(self) -> float:
-        """Both together."""
+        """The sum of both."""
         return self.here + self.rows
 
 
 def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
-    """What a question takes at most; a user has rows in each of the periods."""
-    engine, sizes, most = _engine(data), data.sizes, ONE_USER * periods
+    """Bound the work of a question; a user has rows in each of the periods."""
+    engine, sizes, user_rows = _engine_work(data), data.sizes, ROWS_OF_ONE_USER * periods
     cost = RowCost() if where is None else row_filter.parse(where).cost
-    of_row = engine.row * _passes(plan, item) + engine.operator * cost.operators
-    looked_at = engine.letter * cost.readings
+    seconds_per_row = engine.row * _count_passes(plan, item) + engine.operator * cost.operators
+    seconds_per_letter = engine.letter * cost.readings
 
     def work(rows: int, text: int) -> float:
-        return rows * of_row + text * (engine.byte + looked_at)
+        return rows * seconds_per_row + text * (engine.byte + seconds_per_letter)
 
-    longest = work(most, most * BYTES_OF_A_ROW) + most * (BYTES - BYTES_OF_A_ROW) * looked_at
-    margin = max(MARGIN * work(most, most * BYTES_OF_A_ROW), longest)
+    longest = work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (BYTES - BYTES_OF_A_ROW) * seconds_per_letter
+    margin = max(MARGIN * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return Bound(here=engine.start + _draws(plan, data), rows=rows)
+    return Bound(here=engine.start + _draw_seconds(plan, data), rows=rows)
 
 
-def window(most: Bound, tick: float, workers: int) -> float:
-    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while everybody else is at theirs.
+def window(work: Bound, tick: float, workers: int) -> float:
+    """Return the first of 1, 2, 4, 8 ... ticks that suffices for this work while all other workers are at theirs.
 
     Workers and the threads that price questions share one interpreter, however many processors there are.
     """
-    seconds = most.here * (workers + THREADS) + most.rows * workers
+    seconds = work.here * (workers + THREADS) + work.rows * workers
     return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 
-def _engine(data: DataSettings) -> EngineWork:
+def _engine_work(data: DataSettings) -> EngineWork:
     return {SourceKind.POSTGRES: POSTGRES, SourceKind.SPARK: SPARK}.get(Address.parse(data.source).kind, FILES)
 
 
-def _passes(plan: Plan, item: Key) -> int:
-    """How many times the work of a plain top k is done on each row."""
+def _count_passes(plan: Plan, item: Key) -> int:
+    """Count how many times the work of a plain top k is done on each row."""
     by = getattr(plan.question, "by", None)
-    asked = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
+    plan_options = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
     options = (plan.how.in_engine, getattr(by, "sizes", None), getattr(plan, "chosen", None))
-    more = sum(map(bool, asked + options))
-    sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
-    counted = item if plan.items is None else plan.items
-    columns = max(len(key_columns(counted)) - 1, 0)
-    return 1 + more + columns + (3 if sets else 0)
+    added_passes = sum(map(bool, plan_options + options))
+    needs_sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
+    items = item if plan.items is None else plan.items
+    columns = max(len(key_columns(items)) - 1, 0)
+    return 1 + added_passes + columns + (3 if needs_sets else 0)
 
 
-def _draws(plan: Plan, data: DataSettings) -> float:
-    """What is drawn from: items of a domain, groups, numbers of each, and each of k."""
+def _draw_seconds(plan: Plan, data: DataSettings) -> float:
+    """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k."""
     q = getattr(plan.question, "q", ())
-    groups, items = _groups(plan, data), _size(plan.domain) + (plan.how.k_bar or 0)
-    found = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
-    return found + GROUP * groups * len(q)
+    groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.how.k_bar or 0)
+    seconds = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
+    return seconds + GROUP * groups * len(q)
 
 
-def _groups(plan: Plan, data: DataSettings) -> int:
-    """How many groups are answered: those that are listed, or as many as the owner says that there are."""
-    return (_size(plan.groups) or data.sizes.groups) if plan.by and plan.items is None else 0
+def _count_groups(plan: Plan, data: DataSettings) -> int:
+    """Count the groups that are answered: the listed ones, or as many as the owner declared."""
+    return (_domain_size(plan.groups) or data.sizes.groups) if plan.by and plan.items is None else 0
 
 
-def _size(domain: object) -> int:
+def _domain_size(domain: object) -> int:
     match domain:
         case Listed():
             return len(domain.items)

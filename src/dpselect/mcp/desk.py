@@ -51,8 +51,8 @@ def remote_desk(remote: Remote) -> Desk:
         remote.answers,
         remote.answer,
         lambda body: dict(wire.post("/v1/price", body)),
-        lambda body: RemoteJob.of(wire.post("/v1/questions", body, key=fresh_key().hex())).found,
-        lambda job: RemoteJob.of(wire.get(f"{RemoteJob.of(job).path}?wait=25")).found,
+        lambda body: RemoteJob.parse(wire.post("/v1/questions", body, key=fresh_key().hex())).fields,
+        lambda job: RemoteJob.parse(wire.get(f"{RemoteJob.parse(job).path}?wait=25")).fields,
     )
 
 

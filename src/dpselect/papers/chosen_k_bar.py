@@ -13,7 +13,7 @@ from dpselect.mechanisms.candidates import Picks
 from dpselect.mechanisms.top_k.limited_domain import PeelingWithBottom, parse, until_bottom
 from dpselect.mechanisms.top_k.top_rows import TopRows
 
-MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
+_MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ class ChosenKBar(PeelingWithBottom):
 
     def __post_init__(self) -> None:
         parse(self, more_picks=1)
-        if self.terms.k_bar > MOST_CUTS:
-            raise ParameterError("k_bar", f"be at most {MOST_CUTS} if it is chosen", self.terms.k_bar, "lower k")
+        if self.terms.k_bar > _MOST_CUTS:
+            raise ParameterError("k_bar", f"be at most {_MOST_CUTS} if it is chosen", self.terms.k_bar, "lower k")
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
-        """Picked rows as (row, 0), best first."""
+        """Pick rows as (row, 0), best first."""
         cuts = range(self.terms.k, self.terms.k_bar + 1)
         heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
         shares = [Fraction(1, self.terms.swaps(j)) for j in cuts]

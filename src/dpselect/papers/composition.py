@@ -29,8 +29,8 @@ from dpselect._ground.privacy import Steps
 from dpselect._ground.reals import enclose, upper
 from dpselect.errors import ParameterError
 
-PURE_PRECISION = 160
-PURE_HALVINGS = 30
+_PURE_PRECISION = 160
+_PURE_HALVINGS = 30
 PRECISION = 128
 HALVINGS = 60  # the answer is found to one part in 2^60 of k e, rounded up
 NEGLIGIBLE = 2.0**-PRECISION
@@ -60,15 +60,15 @@ def _answers(epsilon: Fraction, unit: int, times: int) -> _Answers:
 
 
 class _Losses:
-    """All losses in multiples of 1 / scale; the most frequent steps need only running sums."""
+    """The losses in multiples of 1 / scale; the most frequent steps need only running sums."""
 
     def __init__(self, times: dict[Fraction, int]) -> None:
         self.scale = math.lcm(*(e.denominator for e in times))
         answers = [_answers(e, int(e * self.scale), n) for e, n in sorted(times.items(), key=lambda item: item[1])]
-        *others, self.most = answers
+        *others, self.most_frequent = answers
         self.highest = sum((e * n for e, n in times.items()), Fraction(0))
-        self.true = list(accumulate(self.most.true, initial=arb(0)))
-        self.swapped = list(accumulate(self.most.swapped, initial=arb(0)))
+        self.true = list(accumulate(self.most_frequent.true, initial=arb(0)))
+        self.swapped = list(accumulate(self.most_frequent.swapped, initial=arb(0)))
         self.others: list[tuple[int, arb, arb]] = []
         for lies in product(*(range(a.times + 1) for a in others)):
             loss, p, q = 0, arb(1), arb(1)
@@ -76,35 +76,35 @@ class _Losses:
                 loss, p, q = loss + a.unit * (a.times - 2 * lie), p * a.true[lie], q * a.swapped[lie]
             self.others.append((loss, p, q))
 
-    def above(self, epsilon: Fraction) -> list[int]:
-        """Which losses exceed epsilon, exactly: per case of the others, how many lies of the most frequent steps."""
-        place = math.floor(epsilon * self.scale) - self.most.unit * self.most.times
-        twice, most = 2 * self.most.unit, self.most.times + 1
-        return [max(0, min(most, -((place - loss) // twice))) for loss, _, _ in self.others]
+    def count_lies_above(self, epsilon: Fraction) -> list[int]:
+        """Count the losses above epsilon, exactly: for each case of the others, the lies of the most frequent steps."""
+        lowest = math.floor(epsilon * self.scale) - self.most_frequent.unit * self.most_frequent.times
+        twice, outcomes = 2 * self.most_frequent.unit, self.most_frequent.times + 1
+        return [max(0, min(outcomes, -((lowest - loss) // twice))) for loss, _, _ in self.others]
 
-    def sums(self, above: list[int]) -> tuple[arb, arb]:
-        """The probabilities of these losses under P and P'."""
+    def sums(self, lie_counts: list[int]) -> tuple[arb, arb]:
+        """Return the probabilities of these losses under P and P'."""
         p, q = arb(0), arb(0)
-        for lies, (_, true, swapped) in zip(above, self.others, strict=True):
+        for lies, (_, true, swapped) in zip(lie_counts, self.others, strict=True):
             if lies:
                 p, q = p + true * self.true[lies], q + swapped * self.swapped[lies]
         return p, q
 
     def root(self, delta: arb) -> Fraction:
-        """The least x with delta(x) <= delta: rough bisection, then Newton's method, which ends on the right segment.
+        """Return the least x with delta(x) <= delta, by bisection and then Newton's method, which ends at the root.
 
         delta(x) is convex and piecewise linear in e^x, so a step from the left of the root never passes the root.
         """
         low, high = Fraction(0), self.highest
-        for _ in range(PURE_HALVINGS):
-            if self.above(low) == self.above(high):
+        for _ in range(_PURE_HALVINGS):
+            if self.count_lies_above(low) == self.count_lies_above(high):
                 break
             middle = (low + high) / 2
-            p, q = self.sums(self.above(middle))
+            p, q = self.sums(self.count_lies_above(middle))
             low, high = (middle, high) if p - enclose(middle).exp() * q > delta else (low, middle)
         while True:
-            above = self.above(low)
-            p, q = self.sums(above)
+            lies_above_low = self.count_lies_above(low)
+            p, q = self.sums(lies_above_low)
             if low == 0 and p - q <= delta:
                 return low
             line = ((p - delta) / q).log()
@@ -112,12 +112,12 @@ class _Losses:
                 return self.highest  # epsilons so large that lies are not seen at this precision
             following = max(low, upper(line))
             # With no loss between the two, delta(following) = p - e^following q, which is certain to be <= delta.
-            if self.above(following) == above:
+            if self.count_lies_above(following) == lies_above_low:
                 return following
             low = following
 
 
-def _merged(steps: Sequence[Steps]) -> dict[Fraction, int]:
+def _merge(steps: Sequence[Steps]) -> dict[Fraction, int]:
     times: dict[Fraction, int] = {}
     for s in steps:
         if s.times and s.value.epsilon:
@@ -126,18 +126,18 @@ def _merged(steps: Sequence[Steps]) -> dict[Fraction, int]:
 
 
 def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
-    """The least x for which all adaptive sequences of epsilon_i-DP steps are (x, delta)-DP, rounded up.
+    """Return the least x for which all adaptive sequences of epsilon_i-DP steps are (x, delta)-DP, rounded up.
 
     Bounded-range steps count as pure steps of the same epsilon. Time and memory grow with the product of n_i + 1 over
     the different epsilons. The bound holds for adaptive steps whose epsilons and number are fixed beforehand; it is not
     a privacy filter.
     """
-    times = _merged(steps)
+    times = _merge(steps)
     if not times or delta >= 1:
         return Fraction(0)
     if delta == 0:
         return sum((e * n for e, n in times.items()), Fraction(0))
-    with ctx.workprec(PURE_PRECISION):
+    with ctx.workprec(_PURE_PRECISION):
         return _Losses(times).root(enclose(delta))
 
 
@@ -145,25 +145,25 @@ def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 
 def nonadaptive_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
-    """The least delta of `times` fixed epsilon-bounded-range steps at a total epsilon of at least 0, rounded up."""
+    """Return the least delta of `times` fixed epsilon-bounded-range steps at a total epsilon >= 0, rounded up."""
     if epsilon > LARGEST_EPSILON:
         raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
     with ctx.workprec(PRECISION):
-        return max(upper(_delta(times, epsilon, total, place)) for place in range(times + 1))
+        return max(upper(_delta(times, epsilon, total, point)) for point in range(times + 1))
 
 
 def nonadaptive_epsilon(times: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The least total epsilon of `times` fixed epsilon-bounded-range steps at a delta, rounded up.
+    """Return the least total epsilon of `times` fixed epsilon-bounded-range steps at a delta, rounded up.
 
     The search evaluates only the place of t that seems worst. If evaluating all places then finds a larger delta, it
     repeats the search with all of them.
     """
     if epsilon > LARGEST_EPSILON:
         raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
-    found = _search(times, epsilon, delta, _likely_delta)
-    if nonadaptive_delta(times, epsilon, found) > delta:
-        found = _search(times, epsilon, delta, nonadaptive_delta)
-    return found
+    total = _search(times, epsilon, delta, _likely_delta)
+    if nonadaptive_delta(times, epsilon, total) > delta:
+        total = _search(times, epsilon, delta, nonadaptive_delta)
+    return total
 
 
 def _search(times: int, epsilon: Fraction, delta: Fraction, delta_at: Callable[..., Fraction]) -> Fraction:
@@ -177,33 +177,33 @@ def _search(times: int, epsilon: Fraction, delta: Fraction, delta_at: Callable[.
 
 
 def _likely_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
-    """`nonadaptive_delta`, provided that delta rises and then falls with the place."""
+    """Return `nonadaptive_delta`, provided that delta rises and then falls with the place."""
     low, high = 0, times
     with ctx.workprec(PRECISION):
         while low < high:
             middle = (low + high) // 2
-            here, after = (_delta(times, epsilon, total, place) for place in (middle, middle + 1))
-            low, high = (middle + 1, high) if after > here else (low, middle)
+            delta_here, delta_after = (_delta(times, epsilon, total, point) for point in (middle, middle + 1))
+            low, high = (middle + 1, high) if delta_after > delta_here else (low, middle)
         return upper(_delta(times, epsilon, total, low))
 
 
-def _delta(times: int, epsilon: Fraction, total: Fraction, place: int) -> arb:
-    """delta at the worst t for the losses with i <= place: the sum of P - e^total P' over losses above `total`."""
-    t = max(Fraction(0), min(epsilon, (total + (place + 1) * epsilon) / (times + 1)))
-    most = min(times, -((total - times * t) // epsilon) - 1)  # the largest i with k t - i e > total
-    if most < 0 or t in (0, epsilon):
+def _delta(times: int, epsilon: Fraction, total: Fraction, point: int) -> arb:
+    """Return delta at the worst t for losses with i <= point: the sum of P - e^total P' over losses above `total`."""
+    t = max(Fraction(0), min(epsilon, (total + (point + 1) * epsilon) / (times + 1)))
+    largest_i = min(times, -((total - times * t) // epsilon) - 1)  # the largest i with k t - i e > total
+    if largest_i < 0 or t in (0, epsilon):
         return arb(0)  # at both ends of t, P = P'
     e, least = enclose(epsilon), enclose(total).exp()
     second = (-enclose(t)).expm1() / (-e).expm1()  # 1 - p
     first = (-enclose(t)).exp() * enclose(t - epsilon).expm1() / (-e).expm1()  # p
-    mass = arb.bin_uiui(times, most) * first ** (times - most) * second**most
-    ratio, grown, odds = enclose(times * t - most * epsilon).exp(), e.exp(), first / second
+    mass = arb.bin_uiui(times, largest_i) * first ** (times - largest_i) * second**largest_i
+    ratio, grown, odds = enclose(times * t - largest_i * epsilon).exp(), e.exp(), first / second
     delta = arb(0)
-    for i in range(most, -1, -1):
+    for i in range(largest_i, -1, -1):
         delta += mass * (ratio - least)
         change = i * odds / (times - i + 1)
         mass, ratio = mass * change, ratio * grown
-        rest = mass * ratio * i  # the terms of P that are left fall ever faster
-        if change * grown < 1 and rest < NEGLIGIBLE * delta:
-            return delta + rest.union(arb(0))
+        remainder = mass * ratio * i  # the terms of P that are left fall ever faster
+        if change * grown < 1 and remainder < NEGLIGIBLE * delta:
+            return delta + remainder.union(arb(0))
     return delta

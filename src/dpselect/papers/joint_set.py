@@ -37,7 +37,7 @@ class JointSet(JointMechanism):
     """
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
-        """The chosen ranks: a loss level, then a set within it."""
+        """Draw the ranks: a loss level, then a set within it."""
         ways = SetWays(among)
         rate = self.rate
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
@@ -47,22 +47,22 @@ class JointSet(JointMechanism):
 
 @dataclass(frozen=True, eq=False)
 class SetWays:
-    """N(m): how many k-sets have a loss of at most m."""
+    """The number N(m) of k-sets that have a loss of at most m."""
 
-    among: Ranked
-    known: dict[tuple[int, int], arb] = field(default_factory=dict)
+    ranked: Ranked
+    counts: dict[tuple[int, int], arb] = field(default_factory=dict)
 
     def __call__(self, loss: int, bits: int) -> arb:
-        """The ball of N(loss)."""
+        """Return the ball of N(loss)."""
         key = loss, max(bits, BITS)
-        if key not in self.known:
-            self.known[key] = self.within(loss).count(key[1])
-        return self.known[key]
+        if key not in self.counts:
+            self.counts[key] = self.within(loss).count(key[1])
+        return self.counts[key]
 
     def within(self, loss: int) -> Paths:
-        """The sets themselves."""
-        return Paths.of(self.among.reach(loss))
+        """Return the sets themselves."""
+        return Paths.from_reach(self.ranked.reach(loss))
 
     def log(self, loss: int) -> float:
-        """About ln N(loss)."""
+        """Return ln N(loss) in floats."""
         return float(self(loss, BITS).log())

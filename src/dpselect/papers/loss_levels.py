@@ -22,7 +22,7 @@ from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, power
 
 
 class LossWays(Protocol):
-    """Counts the answers that have a loss of at most m."""
+    """A count of the answers that have a loss of at most m."""
 
     def __call__(self, loss: int, bits: int) -> arb:
         """Return the ball of N(loss)."""
@@ -45,7 +45,7 @@ class Levels:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Families are the pieces between the cuts, then the one candidate for all m from the spread on."""
+        """The sizes of the families: the pieces between the cuts, then one candidate for all m from the spread on."""
         return [b - a for a, b in zip(self.cuts[:-1], self.cuts[1:], strict=True)] + [1]
 
     def loss(self, family: int, x: int) -> int:
@@ -54,23 +54,23 @@ class Levels:
 
     def fall(self, family: int, x: int, bits: int) -> arb:
         """Return e^(-rate m); for the last candidate, the sum over all m from the spread on."""
-        one = power(-self.rate * self.loss(family, x), bits)
+        mass = power(-self.rate * self.loss(family, x), bits)
         if family < len(self.cuts) - 1:
-            return one
+            return mass
         with ctx.workprec(bits):
-            return one / -enclose(-self.rate).expm1()
+            return mass / -enclose(-self.rate).expm1()
 
     def rise(self, family: int, x: int, bits: int) -> arb:
-        """Return N(m)."""
+        """Return N(m) of a candidate."""
         return self.ways(self.loss(family, x), bits)
 
 
 def cuts(rate: Fraction, spread: int, log_ways: Callable[[int], float]) -> list[int]:
     """Cut at 0, 1, the spread, and places beyond which less than about e^-45 of the mass is left (N(0) >= 1)."""
-    found, end = [spread], spread
+    kept_cuts, end = [spread], spread
     while end:
         nearer = ceil((log_ways(end) + NEGLIGIBLE) / float(rate))
         if nearer > 3 * end / 4:
             break
-        found.append(end := nearer)
-    return sorted({0, min(1, spread), *found})
+        kept_cuts.append(end := nearer)
+    return sorted({0, min(1, spread), *kept_cuts})

@@ -56,56 +56,56 @@ class LimitedDomainLaplace:
 
     def __post_init__(self) -> None:
         _parse(self)
-        swaps = min(self.max_items_per_user, k_bar_of(self))
+        swaps = min(self.max_items_per_user, _k_bar_of(self))
         set_fields(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
 
     @property
     def privacy(self) -> Privacy:
-        """One pure step for what neighbours share, and delta for what they do not (Kairouz et al. 2015)."""
+        """The privacy of a pure step for what neighbours share, and delta for the rest (Kairouz et al. 2015)."""
         return promise(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """At most k indices or labels, best first."""
+        """Return at most k indices or labels, best first."""
         return self.with_counts(counts, draws=draws)[0]
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
-        """At most k indices or labels, best first, and their noisy counts."""
-        rows = top_rows(counts, k_bar_of(self) + 1)
+        """Return at most k indices or labels, best first, and their noisy counts."""
+        rows = top_rows(counts, _k_bar_of(self) + 1)
         picks, noisy = self.picks_with_counts(rows, secure(draws))
         return rows.names(picks), noisy
 
     def picks_with_counts(self, rows: TopRows, draws: Draws) -> tuple[Picks, list[int]]:
-        """Rows whose noisy count is above noisy bottom as (row, 0), largest first, at most k; and their noisy counts.
+        """Return at most k rows above noisy bottom as (row, 0), largest noisy count first, and their noisy counts.
 
         Items without users are not listed: they are never released, so their noise need not be drawn.
         """
-        k_bar = k_bar_of(self)
+        k_bar = _k_bar_of(self)
         bottom = rows.after(k_bar) + self.height + self.noise(draws)
         noisy = [int(count) + self.noise(draws) for count in rows.inside(k_bar)]
-        above = [row for row, count in enumerate(noisy) if count > bottom]
-        best = [above[place] for place in largest([noisy[row] for row in above], self.k, draws)]
+        rows_above = [row for row, count in enumerate(noisy) if count > bottom]
+        best = [rows_above[index] for index in largest([noisy[row] for row in rows_above], self.k, draws)]
         return [(row, 0) for row in best], [noisy[row] for row in best]
 
     @property
     def rate(self) -> Fraction:
-        """Noise z has probability in proportion to e^(-rate |z|)."""
+        """The rate of the noise: z has probability in proportion to e^(-rate |z|)."""
         return Fraction(self.epsilon) / self.max_items_per_user
 
     def noise(self, draws: Draws) -> int:
-        """Discrete Laplace noise of this rate."""
+        """Draw discrete Laplace noise of this rate."""
         return draws.laplace(self.rate)
 
     def width(self, beta: float) -> int:
-        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
-        return laplace_width(self.rate, beta, k_bar_of(self) + 1)
+        """Return the bound in users on all noises, of counts and bottom, that holds except with probability beta."""
+        return laplace_width(self.rate, beta, _k_bar_of(self) + 1)
 
     def behind(self, beta: float, pairs: int) -> int:
-        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+        """Return the lead that equal noise turns round in none of so many pairs, except with probability beta."""
         return laplace_height(self.rate, pairs, Fraction(beta), SAID)
 
 
 def _parse(mechanism: LimitedDomainLaplace) -> None:
-    """Parameters become exact values, or a clear error before any data is touched."""
+    """Parse the parameters into exact values; raise ParameterError before any data is touched."""
     k = parameters.listed_size("k", mechanism.k)
     set_fields(
         mechanism,
@@ -117,20 +117,20 @@ def _parse(mechanism: LimitedDomainLaplace) -> None:
     )
 
 
-def k_bar_of(mechanism: LimitedDomainLaplace) -> int:
-    """Its k_bar, which `_parse` has settled."""
+def _k_bar_of(mechanism: LimitedDomainLaplace) -> int:
+    """Return the k_bar of a mechanism, by default from its k."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
 
 
 def gap(mechanism: LimitedDomainLaplace, beta: float) -> int:
-    """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
-    return mechanism.behind(beta, mechanism.k * max(1, k_bar_of(mechanism) - 1))
+    """Return the most users by which an item left out exceeds one above it, except with probability beta."""
+    return mechanism.behind(beta, mechanism.k * max(1, _k_bar_of(mechanism) - 1))
 
 
 def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
-    """Fewer than k come back only if no other has more users, by more than this, than the item at rank k_bar + 1.
+    """Return by how many users another item may exceed the one at rank k_bar + 1 if fewer than k come back.
 
-    But with probability beta.
+    The bound holds except with probability beta.
     """
     return mechanism.height + mechanism.behind(beta, mechanism.k)
 
@@ -142,7 +142,7 @@ def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
 
 
 def laplace_tail(rate: Fraction, t: int) -> Fraction:
-    """An upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
+    """Return an upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
 
     With q = e^-rate, P(W = w) = ((1 - q) / (1 + q))^2 q^w (w + (1 + q^2) / (1 - q^2)) for w >= 0, summed from
     n = t + 1 on.
@@ -155,7 +155,7 @@ def laplace_tail(rate: Fraction, t: int) -> Fraction:
 
 
 def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
-    """The least T >= 0 with swaps P(W > T) <= delta."""
+    """Return the least T >= 0 with swaps P(W > T) <= delta."""
     return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, highest)
 
 

@@ -38,14 +38,14 @@ Sizes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 def noisy_top(core: Core, weights: Weights, k: int) -> list[tuple[int, int]]:
     """Find k candidates as (group, member), best first."""
     run = _Run(core, _fine(weights))
-    wanted, last = 2 * k + SPARE, None
+    expected, last = 2 * k + SPARE, None
     while True:
-        cut = run.cut(wanted)
+        cut = run.cut(expected)
         run.descend(cut, last)
-        found = run.found if cut is None else [c for c in run.found if c.integer >= cut]
-        if len(found) >= k:
-            return _members(core, weights, [c.group for c in sorted(found, key=cmp_to_key(_order))[:k]])
-        wanted, last = LOWER * wanted, cut
+        reached = run.found if cut is None else [c for c in run.found if c.integer >= cut]
+        if len(reached) >= k:
+            return _members(core, weights, [c.group for c in sorted(reached, key=cmp_to_key(_order))[:k]])
+        expected, last = LOWER * expected, cut
 
 
 def _fine(weights: Weights) -> Weights:
@@ -73,33 +73,33 @@ class _Noisy:
     above: bool  # noise of at least 0
     bits: list[bool] = field(default_factory=list)
 
-    def bit(self, place: int) -> bool:
-        """Return the bit that is worth 2^-(place + 1)."""
-        while len(self.bits) <= place:
+    def bit(self, index: int) -> bool:
+        """Return the bit that is worth 2^-(index + 1)."""
+        while len(self.bits) <= index:
             exponent = self.rate / 2 ** (len(self.bits) + 1)
             self.bits.append(self.core.bernoulli(Logistic(exponent if self.above else -exponent)))
-        return self.bits[place]
+        return self.bits[index]
 
 
 def _order(left: _Noisy, right: _Noisy) -> int:
     """Compare by the integers, then by the first bit that differs; negative where `left` is larger."""
     if left.integer != right.integer:
         return right.integer - left.integer
-    place = 0
-    while left.bit(place) == right.bit(place):
-        place += 1
-    return int(right.bit(place)) - int(left.bit(place))
+    index = 0
+    while left.bit(index) == right.bit(index):
+        index += 1
+    return int(right.bit(index)) - int(left.bit(index))
 
 
 @dataclass(frozen=True)
 class _BetweenCuts:
-    """Of successes at e^-(b - a), (1 - e^-a) / (2 - e^-b) lie between the two cuts, given noise below b."""
+    """The part (1 - e^-a) / (2 - e^-b) of successes at e^-(b - a) that lie between two cuts, given noise below b."""
 
     a: Fraction
     b: Fraction
 
     def ball(self, bits: int) -> arb:
-        """Return the number's ball."""
+        """Return the ball of the probability."""
         with ctx.workprec(bits):
             return -enclose(-self.a).expm1() / (1 - enclose(-self.b).expm1())
 
@@ -112,39 +112,39 @@ class _Run:
         self.found: list[_Noisy] = []
         self.taken: dict[int, int] = {}
 
-    def cut(self, wanted: int) -> int | None:
-        """Choose a cut that about `wanted` noisy scores reach, None for all; any function of the scores is exact."""
-        if 2 * wanted >= self.weights.candidates:
+    def cut(self, expected: int) -> int | None:
+        """Choose a cut that about `expected` noisy scores reach, None for all; any function of the scores is exact."""
+        if 2 * expected >= self.weights.candidates:
             return None
         scores = self.weights.scores
-        low = _ranked(self.weights, 2 * wanted)
+        low = _ranked(self.weights, 2 * expected)
         gaps = np.abs((scores - low).astype(np.float64)) * float(self.rate)
         sizes = 1.0 if self.weights.sizes is None else self.weights.sizes.astype(np.float64)
-        above = scores > low
-        below = float((np.exp(-gaps) * sizes * ~above).sum()) / 2
-        high = gaps[above]
-        many = np.ones(len(high)) if isinstance(sizes, float) else sizes[above]
+        is_above = scores > low
+        expected_below = float((np.exp(-gaps) * sizes * ~is_above).sum()) / 2
+        high = gaps[is_above]
+        sizes_above = np.ones(len(high)) if isinstance(sizes, float) else sizes[is_above]
 
         def reach(y: float) -> float:
             survival = np.where(high < y, np.exp(-np.abs(y - high)) / 2, 1 - np.exp(-np.abs(y - high)) / 2)
-            return below * float(np.exp(-y)) + float((many * survival).sum())
+            return expected_below * float(np.exp(-y)) + float((sizes_above * survival).sum())
 
         start, end = 0.0, float(high.max(initial=0.0)) + 100.0
         for _ in range(60):
             middle = (start + end) / 2
-            start, end = (middle, end) if reach(middle) >= wanted else (start, middle)
+            start, end = (middle, end) if reach(middle) >= expected else (start, middle)
         return low + (Fraction(start) / self.rate).__floor__()
 
     def descend(self, cut: int | None, last: int | None) -> None:
         """Find all that reach `cut` and not `last`, and list everything whose score is above `cut`."""
         scores = self.weights.scores
-        listed = np.ones(len(scores), dtype=bool) if cut is None else np.asarray(scores > cut, dtype=bool)
-        fresh = listed if last is None else listed & np.asarray(scores <= last, dtype=bool)
-        for group in np.flatnonzero(fresh).tolist():
+        is_above = np.ones(len(scores), dtype=bool) if cut is None else np.asarray(scores > cut, dtype=bool)
+        is_new = is_above if last is None else is_above & np.asarray(scores <= last, dtype=bool)
+        for group in np.flatnonzero(is_new).tolist():
             for _ in range(self.weights.size(group) - self.taken.get(group, 0)):
                 self._list(group, last)
         if cut is not None:
-            self._reaching(np.flatnonzero(~listed), cut, last)
+            self._reaching(np.flatnonzero(~is_above), cut, last)
 
     def _list(self, group: int, last: int | None) -> None:
         """Draw one candidate's noisy score, given that it is below the last cut."""
@@ -182,10 +182,10 @@ class _Run:
     def _left(self) -> Sizes:
         """Count how many of each group are not found yet."""
         sizes = self.weights.sizes
-        left: Sizes = np.ones(len(self.weights), dtype=np.int64) if sizes is None else sizes.copy()
-        for group, found in self.taken.items():
-            left[group] -= found
-        return left
+        remaining: Sizes = np.ones(len(self.weights), dtype=np.int64) if sizes is None else sizes.copy()
+        for group, count in self.taken.items():
+            remaining[group] -= count
+        return remaining
 
     def _keeps(self, group: int, cut: int, last: int | None) -> bool:
         if last is None:

@@ -20,7 +20,7 @@ from dpselect.mechanisms.port import promise, set_fields
 from dpselect.papers.noisy_draws import noisy
 from dpselect.papers.report_noisy_max import laplace_gap
 
-LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
+LARGEST_EPSILON, _LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
 
 
@@ -66,27 +66,27 @@ class OneShotLaplace:
 
     @property
     def privacy(self) -> Privacy:
-        """One pure step."""
+        """The privacy of one pure step."""
         return single_step(PureDP(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def scale(self) -> Fraction:
-        """2k / epsilon, or k / epsilon for counts that all move the same way."""
+        """The scale of the noise: 2k / epsilon, or k / epsilon for counts that all move the same way."""
         return (1 if self.monotonic else 2) * self.k / Fraction(self.epsilon)
 
     def gap(self, beta: float, candidates: int) -> Fraction:
-        """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
+        """Return the most users by which an item left out exceeds one above it, except with probability beta."""
         return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels, best first."""
-        among = counted(counts)
-        return among.names(self.picks(among, secure(draws)))
+        """Return k indices or labels, best first."""
+        candidates = counted(counts)
+        return candidates.names(self.picks(candidates, secure(draws)))
 
-    def picks(self, among: Candidates, draws: Draws) -> Picks:
-        """k candidates as (group, member), best first."""
-        enough(self.k, among)
-        return noisy(draws).noisy_top(among.weights(1 / self.scale), self.k)
+    def picks(self, candidates: Candidates, draws: Draws) -> Picks:
+        """Return k candidates as (group, member), best first."""
+        enough(self.k, candidates)
+        return noisy(draws).noisy_top(candidates.weights(1 / self.scale), self.k)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,30 +120,30 @@ class ApproxOneShotLaplace:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
         hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"
-        for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):
+        for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, _LARGEST_DELTA)):
             if value >= below:
                 raise ParameterError(name, f"be below {float(below)} here", came(getattr(self, name)), hint)
         set_fields(self, k=k, epsilon=epsilon, delta=delta, neighbors=related)
 
     @property
     def privacy(self) -> Privacy:
-        """One step that is pure but for a failure of probability delta (Kairouz, Oh and Viswanath 2015)."""
+        """The privacy of a step that is pure but for a failure of probability delta (Kairouz et al. 2015)."""
         bound = "one-shot Laplace, Theorem 2.2"
         return promise(Fraction(self.epsilon), Fraction(self.delta), bound, self.neighbors)
 
     def scale(self, domain_size: int) -> Fraction:
-        """8 sqrt(k ln(d / delta)) / epsilon, rounded up: more noise is the theorem's for a smaller epsilon."""
+        """Return 8 sqrt(k ln(d / delta)) / epsilon, rounded up: more noise is the theorem's for a smaller epsilon."""
         with ctx.workprec(128):
             root = (self.k * enclose(domain_size / Fraction(self.delta)).log()).sqrt()
             exact = upper(8 * root / enclose(Fraction(self.epsilon)))
         return (exact * DIGITS).__ceil__() / DIGITS
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels, best first."""
-        among = counted(counts)
-        return among.names(self.picks(among, secure(draws)))
+        """Return k indices or labels, best first."""
+        candidates = counted(counts)
+        return candidates.names(self.picks(candidates, secure(draws)))
 
-    def picks(self, among: Candidates, draws: Draws) -> Picks:
-        """k candidates as (group, member), best first."""
-        enough(self.k, among)
-        return noisy(draws).noisy_top(among.weights(1 / self.scale(among.count)), self.k)
+    def picks(self, candidates: Candidates, draws: Draws) -> Picks:
+        """Return k candidates as (group, member), best first."""
+        enough(self.k, candidates)
+        return noisy(draws).noisy_top(candidates.weights(1 / self.scale(candidates.count)), self.k)

@@ -29,7 +29,7 @@ from dpselect.mechanisms.set_union.user_loop import contribute_in_turn
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27
-MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is without slack
+_MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is without slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class PolicyGaussian(SetUnion):
         _, highest = self._law(shift, delta / 2, Fraction(0))
         rounding = rounding_of_one(self.max_items_per_user, 2 * highest)
         slack = 2 * users * rounding
-        if slack > MOST_SLACK:
+        if slack > _MOST_SLACK:
             raise ParameterError("most_users", "be small enough for the rounding of floats not to matter", users)
         law, cutoff = self._law(shift * (1 + slack), delta / 2, rounding)
         weighting = L2Descent(cutoff, users)
@@ -112,7 +112,7 @@ class PolicyGaussian(SetUnion):
         set_fields(self, most_users=users, slack=slack, weighting=weighting, law=law, privacy=privacy)
 
     def _law(self, deviation: Fraction, delta: Fraction, rounding: Fraction) -> tuple[GaussianTail, Fraction]:
-        """The noise with its threshold, and the cutoff, which is a float."""
+        """Return the noise with its threshold, and the cutoff, which is a float."""
         law = gaussian_tail(deviation, delta, self.max_items_per_user, lambda t: root_up(Fraction(1, t)) + rounding)
         cutoff = max(law.threshold + Fraction(self.alpha) * deviation, Fraction(1))
         up(cutoff, UNIT)
@@ -121,20 +121,20 @@ class PolicyGaussian(SetUnion):
 
 @dataclass(frozen=True)
 class L1Descent:
-    """A user spends 1 evenly over those of their items that are below the cutoff, in integer parts of 2^-30."""
+    """A policy: a user spends 1 evenly over those of their items that are below the cutoff, in parts of 2^-30."""
 
     cutoff: Fraction
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """All of it, where the user's other items are at the cutoff."""
+        """Return 1, the share where the user's other items are at the cutoff."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:
-        """Users at random, and by one random order of all items."""
+        """Order users at random, and items by one random order."""
         return users_and_items_in_order(sets, draws)
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
-        """User after user."""
+        """Weigh the items, user after user."""
         weights = [0] * ordered.size
         contribute_in_turn(partial(l1_descent, cutoff=int(self.cutoff * UNIT), unit=UNIT), ordered, weights, progress)
         return np.array(weights, dtype=np.int64), UNIT
@@ -142,21 +142,21 @@ class L1Descent:
 
 @dataclass(frozen=True)
 class L2Descent:
-    """A user's items move straight towards the cutoff by a Euclidean distance of at most 1, in floats."""
+    """A policy: a user's items move straight towards the cutoff by a Euclidean distance of at most 1, in floats."""
 
     cutoff: Fraction
     most_users: int
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """All of it, where the user's other items are at the cutoff."""
+        """Return 1, the share where the user's other items are at the cutoff."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:
-        """Users at random."""
+        """Order users at random."""
         return sets.arranged(draws.order(sets.users), None)
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
-        """User after user; no more users than the slack is for."""
+        """Weigh the items, user after user; refuse more users than the slack is for."""
         if ordered.users > self.most_users:
             raise ParameterError("most_users", "be at least the number of users", self.most_users, "raise most_users")
         weights = [0.0] * ordered.size
@@ -165,7 +165,7 @@ class L2Descent:
 
 
 def l1_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[int], cutoff: int, unit: int) -> None:
-    """l1-descent: `unit` is spent one by one, round and round over the user's items below the cutoff.
+    """Spend `unit` by l1-descent, one by one, round and round over the user's items below the cutoff.
 
     After `high` full rounds an item has got min(gap, high); what is left goes one each to the first that have room.
     """
@@ -173,36 +173,36 @@ def l1_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[int],
         start = offsets[v]
         end = offsets[v + 1]
         high = 0
-        taken = 0
+        spent = 0
         active = 1
         while active > 0:
-            taken = 0
+            spent = 0
             active = 0
             for j in range(start, end):
                 gap = cutoff - weights[codes[j]]
                 if gap <= high:
-                    taken += gap
+                    spent += gap
                 else:
                     active += 1
             if active > 0:
-                higher = (unit - taken) // active
+                higher = (unit - spent) // active
                 if higher == high:
                     break
                 high = higher
-        rest = unit - taken - high * active
+        remainder = unit - spent - high * active
         for j in range(start, end):
             code = codes[j]
             if cutoff - weights[code] <= high:
                 weights[code] = cutoff
-            elif rest > 0:
+            elif remainder > 0:
                 weights[code] += high + 1
-                rest -= 1
+                remainder -= 1
             else:
                 weights[code] += high
 
 
 def l2_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[float], cutoff: float) -> None:
-    """l2-descent: the user's weights move straight towards the cutoff by a Euclidean distance of at most 1.
+    """Move the user's weights straight towards the cutoff by a Euclidean distance of at most 1 (l2-descent).
 
     A float is only added, subtracted, multiplied, divided and rooted, in the order that is written: the bound on its
     rounding (docs/mechanisms/set-union-policies.md) is for exactly these operations.
@@ -225,12 +225,12 @@ def l2_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[float
 
 
 def even_up(t: int) -> Fraction:
-    """The most that l1-descent contributes to each of t new items: 1/t in integer parts, rounded up."""
+    """Return the most that l1-descent contributes to each of t new items: 1/t in integer parts, rounded up."""
     return Fraction(-(-UNIT // t), UNIT)
 
 
 def rounding_of_one(items: int, cutoff: Fraction) -> Fraction:
-    """How far, in the l2 norm, the floats of one user's l2-descent can end from the exact ones.
+    """Bound the distance, in the l2 norm, of the floats of one user's l2-descent from the exact ones.
 
     (items / 2 + 5) u for the step and sqrt(items) (cutoff + 1) u for adding it (docs/mechanisms/set-union-policies.md).
     """

@@ -50,12 +50,12 @@ class ReportNoisyMax(Choice):
         set_fields(self, noise=Noise(parameters.one_of("noise", self.noise, Noise, hint=hint)))
 
     def gap(self, beta: float, candidates: int) -> Fraction:
-        """No candidate has a score that is larger by more than this, but with probability beta."""
+        """Return the most by which another score exceeds the chosen one, except with probability beta."""
         law = laplace_gap if self.noise is Noise.LAPLACE else gaps.flipped
         return law(self.rate, gaps.others(candidates), beta)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """The place of the largest noisy score."""
+        """Return the place of the largest noisy score."""
         return noisy(draws).noisy_max(among.weights(self.rate), self.noise)
 
 

@@ -39,5 +39,5 @@ class WeightedLaplace(SetUnion):
 
 
 def even(t: int) -> int:
-    """1/t in parts of 2^-30, rounded down."""
+    """Return 1/t in parts of 2^-30, rounded down."""
     return UNIT // t

@@ -31,7 +31,7 @@ class GatewayAddress:
 
 
 def address_of(url: object, *, insecure: bool = False) -> GatewayAddress:
-    """The address that a text means. A token must not travel in the open, unless somebody says so.
+    """Parse the address of a gateway. A token must not travel in the open, unless somebody says so.
 
     >>> print(address_of("https://gateway.example.org/"), address_of("http://127.0.0.1:8080"))
     https://gateway.example.org http://127.0.0.1:8080
@@ -42,9 +42,9 @@ def address_of(url: object, *, insecure: bool = False) -> GatewayAddress:
         parts, port = urlsplit(url), urlsplit(url).port
     except ValueError:
         raise ParameterError("url", _MUST, url, _HINT) from None
-    _check(url, parts)
+    _check_parts(url, parts)
     host, safe = parts.hostname or "", parts.scheme == "https"
-    if not safe and not insecure and not _is_here(host):
+    if not safe and not insecure and not _is_this_computer(host):
         hint = "insecure=True sends it anyway, on a trusted network"
         raise ParameterError(
             "url", "start with https://, or anybody on the network could read the token", came(url), hint
@@ -52,16 +52,16 @@ def address_of(url: object, *, insecure: bool = False) -> GatewayAddress:
     return GatewayAddress(safe, host, port, parts.path.rstrip("/"))
 
 
-def _check(url: str, parts: SplitResult) -> None:
+def _check_parts(url: str, parts: SplitResult) -> None:
     if parts.username is not None or parts.password is not None:  # which must not be shown
         raise ParameterError("url", "hold no name and no password", "one that does", "token= says who asks")
-    sound = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "")
-    if not sound or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
+    is_valid = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "")
+    if not is_valid or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
         raise ParameterError("url", _MUST, came(url), _HINT)
 
 
-def _is_here(host: str) -> bool:
-    """Does it never leave this computer?"""
+def _is_this_computer(host: str) -> bool:
+    """Return whether what is sent to a host never leaves this computer."""
     if host == "localhost":
         return True
     try:

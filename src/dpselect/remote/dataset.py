@@ -12,7 +12,7 @@ from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import PERIODS
 from dpselect.remote.body import Body, body_of, body_of_plan
-from dpselect.remote.waiting import answer
+from dpselect.remote.waiting import ask_question
 from dpselect.remote.wire import Wire
 from dpselect.verbs import Verbs, check_question
 
@@ -41,8 +41,8 @@ class RemoteDataset(Verbs):
         max_items_per_user: int | None = None,
     ) -> None:
         super().__init__(None)
-        named: object = name
-        if named is not None and not (isinstance(named, str) and named.strip()):
+        checked_name: object = name
+        if checked_name is not None and not (isinstance(checked_name, str) and checked_name.strip()):
             raise ParameterError("data", "be the name of data that the gateway keeps", came(name))
         if item is not None and not isinstance(item, (str, list, tuple)):
             hint = "a gateway counts values of columns, not words of texts"
@@ -50,33 +50,33 @@ class RemoteDataset(Verbs):
         self.wire: Wire = wire
         self.name: str | None = name
         self.item: Key | None = None if item is None else parse_key("item", item)
-        most = max_items_per_user
+        bound = max_items_per_user
         self.max_items_per_user: int | None = (
-            None if most is None else whole_number("max_items_per_user", most, minimum=1)
+            None if bound is None else whole_number("max_items_per_user", bound, minimum=1)
         )
 
     def __repr__(self) -> str:
-        said = {"item": self.item, "max_items_per_user": self.max_items_per_user}
-        given = [repr(self.name), *(f"{name}={value!r}" for name, value in said.items() if value is not None)]
-        less = "".join(f".where({one!r})" for one in self._conditions)
+        options = {"item": self.item, "max_items_per_user": self.max_items_per_user}
+        arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in options.items() if value is not None)]
+        filters = "".join(f".where({condition!r})" for condition in self._conditions)
         if self._during is not None:
-            less += f".during({PERIODS.python(self._during)})"
-        return f"RemoteDataset({', '.join(given)}){less}{self._excluded_repr} at {self.wire.address}"
+            filters += f".during({PERIODS.python(self._during)})"
+        return f"RemoteDataset({', '.join(arguments)}){filters}{self._excluded_repr} at {self.wire.address}"
 
     def _set_periods(self, names: Sequence[str]) -> None:
-        """Which periods there are the gateway knows."""
+        """Accept any periods: the gateway knows which there are."""
 
     @property
     def split(self) -> None:
-        """What stands between items in one text is the owner's to say."""
+        """The separator of items in one text: None, because the owner declares it."""
 
     @property
     def words(self) -> None:
-        """The items are no n-grams: a gateway's items are columns."""
+        """The n-grams of texts: None, because the items of a gateway are columns."""
 
     @property
     def level_shares(self) -> None:
-        """So they have no levels."""
+        """The shares of levels: None, because columns have no levels."""
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -84,10 +84,14 @@ class RemoteDataset(Verbs):
         return composite_columns(self.item)
 
     @property
-    def said(self) -> Body:
-        """Which rows are meant, as parts of a body."""
-        given = {"data": self.name, "item": self.item, "where": self._condition, "during": self._during}
-        return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
+    def body_fields(self) -> Body:
+        """The rows of a question as fields of a body."""
+        values = {"data": self.name, "item": self.item, "where": self._condition, "during": self._during}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None
+        }
 
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
@@ -105,7 +109,7 @@ class RemoteDataset(Verbs):
             from dpselect._ground.logs import LOG
 
             LOG.debug("%s, asked of %s", verb, self.wire.address)
-        return answer(self.wire, body, progress)
+        return ask_question(self.wire, body, progress)
 
 
 def _check(progress: object, *, fresh: object) -> None:

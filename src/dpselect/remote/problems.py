@@ -15,48 +15,48 @@ LISTS = "the ask page of the gateway, or described() of its Remote, has"  # for 
 SIGN_IN = "give token=, DPSELECT_TOKEN or --token-file FILE; the owner of the gateway makes tokens"
 
 
-def plainly(said: object) -> str:
-    r"""What a gateway says, with escapes for what would steer a terminal; nothing where it is no text.
+def escape_text(message: object) -> str:
+    r"""Return a gateway's text, with escapes for what would steer a terminal; an empty text for any other value.
 
-    >>> print(plainly("all is \x1b[2Jwell"))
+    >>> print(escape_text("all is \x1b[2Jwell"))
     all is \x1b[2Jwell
     """
-    if not isinstance(said, str):
+    if not isinstance(message, str):
         return ""
-    return text(said if len(said) <= LONGEST else f"{said[:LONGEST]}...")
+    return text(message if len(message) <= LONGEST else f"{message[:LONGEST]}...")
 
 
-def tidied(found: Any, deep: int = 0) -> Any:
-    """The same JSON, with all its texts so."""
-    if deep > DEEPEST:
+def escape_json(value: Any, depth: int = 0) -> Any:
+    """Return JSON of which all texts are escaped."""
+    if depth > DEEPEST:
         raise GatewayError("the reply is nested deeper than any reply of a gateway", kind="reply")
-    if isinstance(found, dict):
-        return {text(name): tidied(value, deep + 1) for name, value in found.items()}
-    if isinstance(found, list):
-        return [tidied(value, deep + 1) for value in found]
-    return text(found) if isinstance(found, str) else found
+    if isinstance(value, dict):
+        return {text(name): escape_json(value, depth + 1) for name, value in value.items()}
+    if isinstance(value, list):
+        return [escape_json(value, depth + 1) for value in value]
+    return text(value) if isinstance(value, str) else value
 
 
 def error_of(problem: Mapping[str, Any]) -> DpselectError:
-    """The error of a problem: the same one as where the data are here, and a GatewayError for all that is elsewhere."""
+    """Return the error of a problem: as for data on this computer, and a GatewayError for what only a gateway has."""
     kind = kind_of(problem)
-    said = plainly(problem.get("detail")) or plainly(problem.get("title")) or "the gateway gives no detail"
-    hint = plainly(problem.get("hint")).replace("GET /v1/data has", LISTS) or None
+    detail = escape_text(problem.get("detail")) or escape_text(problem.get("title")) or "the gateway gives no detail"
+    hint = escape_text(problem.get("hint")).replace("GET /v1/data has", LISTS) or None
     match kind:
         case "parameter" if "parameter" in problem:
-            name, must, came = (plainly(problem.get(one)) for one in ("parameter", "must", "came"))
-            return ParameterError(name or "query", must or "be another", came or "something else", hint)
+            name, requirement, came = (escape_text(problem.get(field)) for field in ("parameter", "must", "came"))
+            return ParameterError(name or "query", requirement or "be another", came or "something else", hint)
         case "budget":
-            return BudgetError(said, hint)
+            return BudgetError(detail, hint)
         case "failed":
-            return DataError(said, hint)
+            return DataError(detail, hint)
         case "sign-in":
             return GatewayError("the gateway rejected this token", hint or SIGN_IN, kind=kind)
         case _:
-            return GatewayError(said, hint, kind=kind)
+            return GatewayError(detail, hint, kind=kind)
 
 
 def kind_of(problem: Mapping[str, Any]) -> str:
-    """The last part of its type."""
-    found = re.fullmatch(r".{0,200}/problems/([a-z-]{1,40})", str(problem.get("type")))
-    return found[1] if found else "unknown"
+    """Return the kind of a problem: the last part of its type."""
+    match = re.fullmatch(r".{0,200}/problems/([a-z-]{1,40})", str(problem.get("type")))
+    return match[1] if match else "unknown"

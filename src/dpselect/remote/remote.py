@@ -15,8 +15,8 @@ from dpselect.release.formatting import Json
 from dpselect.remote.address import address_of
 from dpselect.remote.body import Body, body_of, body_of_plan
 from dpselect.remote.dataset import RemoteDataset
-from dpselect.remote.problems import tidied
-from dpselect.remote.waiting import answer_of, identifier, released
+from dpselect.remote.problems import escape_json
+from dpselect.remote.waiting import fetch_release, identifier, wait_for_answer
 from dpselect.remote.wire import Wire
 from dpselect.verbs import check_question
 
@@ -46,15 +46,15 @@ def connect(url: str, *, token: str | None = None, insecure: bool = False, patie
     return Remote(Wire(address, _token(token), float(not_negative("patience", patience))))
 
 
-def _token(given: object) -> str:
-    """A token, of which no message shows anything."""
+def _token(argument: object) -> str:
+    """Return a valid token; no message shows any of it."""
     hint = f"the owner of the gateway makes one; {TOKEN} is used if token= is left out"
-    found = os.environ.get(TOKEN) if given is None else given
-    if found is None or found == "":
+    text = os.environ.get(TOKEN) if argument is None else argument
+    if text is None or text == "":
         raise ParameterError("token", "be given", "nothing", hint)
-    if not isinstance(found, str) or len(found) > LONGEST:
+    if not isinstance(text, str) or len(text) > LONGEST:
         raise ParameterError("token", "be the text that the gateway gave", "something else", hint)
-    token = found.strip()
+    token = text.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ParameterError("token", "be the text that the gateway gave", "something else", hint)
     return token
@@ -109,7 +109,7 @@ class Remote:
             question: The question, or a plan of it.
             data: The name of the data, or a RemoteDataset with its item and filter.
         """
-        return _object(self._wire.post("/v1/plan", _body(self._about(data), question, price)))
+        return _object(self._wire.post("/v1/plan", _body(self._data_of(data), question, price)))
 
     def price(
         self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
@@ -120,7 +120,7 @@ class Remote:
             question: The question, or a plan of it.
             data: The name of the data, or a RemoteDataset with its item and filter.
         """
-        return _object(self._wire.post("/v1/price", _body(self._about(data), question, price)))
+        return _object(self._wire.post("/v1/price", _body(self._data_of(data), question, price)))
 
     def budget(self) -> list[dict[str, Json]]:
         """Return the promise for each data set, what is left of it, and what is left of your quota."""
@@ -137,7 +137,7 @@ class Remote:
     def wait(self, question: str, *, progress: Progress | None = None) -> Release:
         """Wait for the answer to a question that was asked before, by its id."""
         check_callable("progress", progress)
-        return answer_of(self._wire, identifier("question", question), progress)
+        return wait_for_answer(self._wire, identifier("question", question), progress)
 
     def cancel(self, question: str) -> dict[str, Json]:
         """Cancel a question, by its id. GatewayError if it has started or ended."""
@@ -150,13 +150,13 @@ class Remote:
 
     def answer(self, answer: str) -> Release:
         """Return an answer, by its id, free of charge."""
-        return released(self._wire, identifier("answer", answer))
+        return fetch_release(self._wire, identifier("answer", answer))
 
     def close(self) -> None:
         """Close this thread's connection; the next request makes another."""
         self._wire.close()
 
-    def _about(self, data: object) -> RemoteDataset:
+    def _data_of(self, data: object) -> RemoteDataset:
         if isinstance(data, RemoteDataset):
             return data
         if data is None or isinstance(data, str):
@@ -164,23 +164,23 @@ class Remote:
         raise ParameterError("data", "be a name, or what Remote.data(...) makes", came(data))
 
 
-def _body(rows: RemoteDataset, asked: object, price: dict[str, Any]) -> Body:
-    if isinstance(asked, Plan):
+def _body(rows: RemoteDataset, question: object, price: dict[str, Any]) -> Body:
+    if isinstance(question, Plan):
         if price:
             raise ParameterError(next(iter(price)), "be left out for a Plan, which has a price", "something")
-        return body_of_plan(asked, rows)
-    check_question(asked)
-    refuse_unknown_names(price, [one.name for one in Payment.parameters()], "be a part of a price")
-    return body_of(asked, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
+        return body_of_plan(question, rows)
+    check_question(question)
+    refuse_unknown_names(price, [parameter.name for parameter in Payment.parameters()], "be a part of a price")
+    return body_of(question, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
 
 
-def _object(found: Any) -> dict[str, Json]:
-    tidy: dict[str, Json] = tidied(found)
-    return tidy
+def _object(reply: Any) -> dict[str, Json]:
+    fields: dict[str, Json] = escape_json(reply)
+    return fields
 
 
-def _rows(found: Any, name: str) -> list[dict[str, Json]]:
-    rows = found.get(name)
+def _rows(reply: Any, name: str) -> list[dict[str, Json]]:
+    rows = reply.get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise GatewayError("the reply does not come from a gateway", "is the address right?", kind="reply")
     return [_object(row) for row in rows]

@@ -18,40 +18,40 @@ from dpselect._ground import json_text
 from dpselect._ground.processes import process_identity
 from dpselect.errors import GatewayError
 from dpselect.remote.address import GatewayAddress
-from dpselect.remote.problems import error_of, kind_of, plainly
+from dpselect.remote.problems import error_of, escape_text, kind_of
 
 MOST = 64 << 20  # bytes of a reply
 REACH = 10.0  # seconds in which a connection must stand
-SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
+_SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
 FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
-BUSY = (429, 503)
+_BUSY = (429, 503)
 JSON = "application/json"
 WRONG = "is the address right?"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, as it came: nothing in it is to be trusted."""
+    """A reply as it came: nothing in it is to be trusted."""
 
     status: int
-    sort: str
+    media_type: str
     body: bytes
     pause: float | None  # seconds after which to try again
 
 
 class _LostError(Exception):
-    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived.
+    """The loss of a reply. `is_begun` says whether there was a connection, on which something may have arrived.
 
-    `old` says that it stood before, so that the gateway may have closed it since, as one that nobody used.
+    `is_old` says that it stood before, so that the gateway may have closed it since, as one that nobody used.
     """
 
-    def __init__(self, why: str, *, begun: bool, old: bool = False) -> None:
-        self.why, self.begun, self.old = why, begun, old
-        super().__init__(why)
+    def __init__(self, reason: str, *, is_begun: bool, is_old: bool = False) -> None:
+        self.reason, self.is_begun, self.is_old = reason, is_begun, is_old
+        super().__init__(reason)
 
 
-class _Kept:
-    """A connection that stands, of one thread of one process; it is closed when nobody keeps it any more."""
+class _Connection:
+    """A connection of one thread of one process; it is closed when nobody keeps it any more."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self.connection, self.home = connection, process_identity()
@@ -70,20 +70,20 @@ class Wire:
         self.address = address
         self.patience = patience
         self._token = token
-        self._mine = threading.local()
-        self._heard = False
+        self._thread_state = threading.local()
+        self._has_replied = False
 
     def get(self, path: str) -> Any:
-        """The JSON at a path."""
-        return _json(self.reply("GET", path))
+        """Return the JSON at a path."""
+        return _read_json(self.reply("GET", path))
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
-        """The JSON that answers a body."""
-        return _json(self.reply("POST", path, body, key=key))
+        """Send a body and return the JSON of the reply."""
+        return _read_json(self.reply("POST", path, body, key=key))
 
     def delete(self, path: str, *, patience: float) -> Any:
-        """The JSON that is left of what was taken away."""
-        return _json(self.reply("DELETE", path, patience=patience))
+        """Delete what is at a path, and return the JSON of the reply."""
+        return _read_json(self.reply("DELETE", path, patience=patience))
 
     def reply(
         self,
@@ -94,7 +94,7 @@ class Wire:
         key: str | None = None,
         patience: float | None = None,
     ) -> Reply:
-        """The reply to a request, which is a good one: an error of ours is raised for any other."""
+        """Return the reply to a request; raise the error of any other reply than a good one."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
         headers |= {} if key is None else {"Idempotency-Key": key}
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
@@ -103,21 +103,21 @@ class Wire:
         pause, stale = FIRST, False
         while True:
             try:
-                reply = self._once(method, self.address.path + path, content, headers)
+                reply = self._send_once(method, self.address.path + path, content, headers)
             except _LostError as lost:
-                if lost.old and not stale:
+                if lost.is_old and not stale:
                     stale = True
                     continue
-                last: GatewayError = GatewayError(f"{self.address} {lost.why}")
-                wanted = pause if self._heard or lost.begun else None
+                last: GatewayError = GatewayError(f"{self.address} {lost.reason}")
+                wait = pause if self._has_replied or lost.is_begun else None
             else:
-                self._heard = True
-                if reply.status not in BUSY:
+                self._has_replied = True
+                if reply.status not in _BUSY:
                     break
-                last, wanted = _busy(reply), max(pause, reply.pause or 0)
-            if wanted is None or time.monotonic() + wanted > end:
+                last, wait = _busy(reply), max(pause, reply.pause or 0)
+            if wait is None or time.monotonic() + wait > end:
                 raise last
-            time.sleep(wanted)
+            time.sleep(wait)
             pause = min(2 * pause, LONGEST)
         if reply.status >= 300:
             raise _refusal(reply, self.address)
@@ -125,11 +125,11 @@ class Wire:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        self._mine.kept = None
+        self._thread_state.kept = None
 
-    def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
-        kept = self._kept()
-        connection = self._made() if kept is None else kept
+    def _send_once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
+        kept_connection = self._find_connection()
+        connection = self._connect() if kept_connection is None else kept_connection
         try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
@@ -142,51 +142,55 @@ class Wire:
                 raise http.client.IncompleteRead(b"")
         except (OSError, http.client.IncompleteRead) as error:
             self.close()
-            raise _LostError(_why(error), begun=True, old=kept is not None) from None
+            raise _LostError(_describe_failure(error), is_begun=True, is_old=kept_connection is not None) from None
         except http.client.HTTPException:
             self.close()
             raise GatewayError(f"{self.address} did not answer with HTTP", WRONG, kind="reply") from None
         except BaseException:
             self.close()  # half a reply, of which the next request would read the rest
             raise
-        sort = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
-        return Reply(answer.status, sort, body, _seconds(answer.getheader("Retry-After")))
+        media_type = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
+        return Reply(answer.status, media_type, body, _seconds(answer.getheader("Retry-After")))
 
-    def _kept(self) -> http.client.HTTPConnection | None:
-        """This thread's connection, if one stands."""
-        kept: _Kept | None = getattr(self._mine, "kept", None)
-        if kept is not None and kept.connection.sock is not None and kept.home == process_identity():  # no parent's
-            return kept.connection
+    def _find_connection(self) -> http.client.HTTPConnection | None:
+        """Return this thread's connection, if one stands."""
+        thread_connection: _Connection | None = getattr(self._thread_state, "kept", None)
+        if (
+            thread_connection is not None
+            and thread_connection.connection.sock is not None
+            and thread_connection.home == process_identity()
+        ):  # no parent's
+            return thread_connection.connection
         return None
 
-    def _made(self) -> http.client.HTTPConnection:
-        """A new one, which stands."""
+    def _connect(self) -> http.client.HTTPConnection:
+        """Open a new connection."""
         host, port = self.address.host, self.address.port
         if self.address.safe:
-            made: http.client.HTTPConnection = http.client.HTTPSConnection(
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
                 host, port, timeout=REACH, context=ssl.create_default_context()
             )
         else:
-            made = http.client.HTTPConnection(host, port, timeout=REACH)
+            connection = http.client.HTTPConnection(host, port, timeout=REACH)
         try:
-            made.connect()
+            connection.connect()
         except ssl.SSLCertVerificationError as error:
             hint = "SSL_CERT_FILE=FILE names the certificates of an authority of your own"
-            why = plainly(error.verify_message)
-            raise GatewayError(f"the certificate of {self.address} is not valid: {why}", hint) from None
+            reason = escape_text(error.verify_message)
+            raise GatewayError(f"the certificate of {self.address} is not valid: {reason}", hint) from None
         except ssl.SSLError:
-            if self._heard:
-                raise _LostError("closed the connection", begun=False) from None
+            if self._has_replied:
+                raise _LostError("closed the connection", is_begun=False) from None
             raise GatewayError(f"{self.address} does not speak TLS", "check the port") from None
         except OSError as error:
-            raise _LostError(_why(error), begun=False) from None
-        made.sock.settimeout(SILENCE)
-        self._mine.kept = _Kept(made)
-        return made
+            raise _LostError(_describe_failure(error), is_begun=False) from None
+        connection.sock.settimeout(_SILENCE)
+        self._thread_state.kept = _Connection(connection)
+        return connection
 
 
-def _why(error: Exception) -> str:
-    """What became of a connection, in words of ours."""
+def _describe_failure(error: Exception) -> str:
+    """Describe in our own words what happened to a connection."""
     match error:
         case socket.gaierror():
             return "is not known: no such host"
@@ -204,15 +208,15 @@ def _seconds(text: str | None) -> float | None:
     return float(text) if text is not None and re.fullmatch("[0-9]{1,6}", text) else None
 
 
-def _json(reply: Reply) -> Any:
-    found = parsed(reply.body) if reply.sort == JSON else None
-    if not isinstance(found, dict):
+def _read_json(reply: Reply) -> Any:
+    value = parse_json(reply.body) if reply.media_type == JSON else None
+    if not isinstance(value, dict):
         raise GatewayError("the reply does not come from a gateway", WRONG, kind="reply")
-    return found
+    return value
 
 
-def parsed(body: bytes) -> Any:
-    """JSON; None where it is none."""
+def parse_json(body: bytes) -> Any:
+    """Parse JSON; return None if it is none."""
     try:
         return json_text.parse_json(body)
     except ValueError:
@@ -220,16 +224,16 @@ def parsed(body: bytes) -> Any:
 
 
 def _busy(reply: Reply) -> GatewayError:
-    found = _problem(reply)
-    said = plainly(found.get("detail")) or "the gateway is overloaded"
-    when = "later" if reply.pause is None else f"in {reply.pause:.0f} seconds"
-    return GatewayError(said, f"try again {when}", kind=kind_of(found) if found else "busy")
+    details = _read_problem(reply)
+    detail = escape_text(details.get("detail")) or "the gateway is overloaded"
+    retry_time = "later" if reply.pause is None else f"in {reply.pause:.0f} seconds"
+    return GatewayError(detail, f"try again {retry_time}", kind=kind_of(details) if details else "busy")
 
 
 def _refusal(reply: Reply, address: GatewayAddress) -> Exception:
-    found = _problem(reply)
-    if found:
-        return error_of(found)
+    details = _read_problem(reply)
+    if details:
+        return error_of(details)
     if reply.status == 401:
         return error_of({"type": "/problems/sign-in"})
     if reply.status < 400:
@@ -238,6 +242,6 @@ def _refusal(reply: Reply, address: GatewayAddress) -> Exception:
     return GatewayError(f"{address} answers with status {reply.status}", WRONG, kind="reply")
 
 
-def _problem(reply: Reply) -> dict[str, Any]:
-    found = parsed(reply.body) if reply.sort == "application/problem+json" else None
-    return found if isinstance(found, dict) else {}
+def _read_problem(reply: Reply) -> dict[str, Any]:
+    details = parse_json(reply.body) if reply.media_type == "application/problem+json" else None
+    return details if isinstance(details, dict) else {}

@@ -112,14 +112,14 @@ class ExactDraws:
 
     def sample_product(self, masses: Masses) -> tuple[int, int]:
         """Follow every candidate of every family."""
-        every = [(f, x) for f, size in enumerate(masses.sizes) for x in range(size)]
+        candidates = [(f, x) for f, size in enumerate(masses.sizes) for x in range(size)]
 
         def shares() -> list[arb]:
-            found = [masses.fall(f, x, PRECISION) * masses.rise(f, x, PRECISION) for f, x in every]
-            total = sum(found, arb(0))
-            return [mass / total for mass in found]
+            masses_of_all = [masses.fall(f, x, PRECISION) * masses.rise(f, x, PRECISION) for f, x in candidates]
+            total = sum(masses_of_all, arb(0))
+            return [mass / total for mass in masses_of_all]
 
-        return every[self._follow(shares)]
+        return candidates[self._follow(shares)]
 
     def binomial(self, n: int, probability: Real) -> int:
         """Follow n + 1 outcomes."""
@@ -135,10 +135,10 @@ class ExactDraws:
 
         def shares() -> list[arb]:
             q = Exp(-rate).ball(PRECISION)
-            found = [1 - q]
-            while not found[-1] * q / (1 - q) < float(SMALLEST):
-                found.append(found[-1] * q)
-            return found
+            probabilities = [1 - q]
+            while not probabilities[-1] * q / (1 - q) < float(SMALLEST):
+                probabilities.append(probabilities[-1] * q)
+            return probabilities
 
         return self._follow(shares)
 
@@ -168,7 +168,7 @@ class ExactDraws:
             left = [tail.at(weight, PRECISION)]
             while not left[-1] < float(SMALLEST) * left[0]:
                 left.append(tail.at(weight - len(left), PRECISION))
-            return [(more - less) / (left[0] - left[-1]) for more, less in pairwise(left)]
+            return [(larger - smaller) / (left[0] - left[-1]) for larger, smaller in pairwise(left)]
 
         return np.array([self._follow(partial(shares, w)) for w in weights.tolist()], dtype=np.int64)
 
@@ -180,16 +180,16 @@ class ExactDraws:
         q = Exp(-rate)
 
         def shares(below: int) -> list[arb]:
-            one = q.ball(PRECISION)
-            masses = [one**m for m in range(below, 0, -1)] + [1 / (1 - one)]
+            ratio = q.ball(PRECISION)
+            masses = [ratio**m for m in range(below, 0, -1)] + [1 / (1 - ratio)]
             return [mass / sum(masses, arb(0)) for mass in masses]
 
-        found = []
+        steps = []
         for weight in weights.tolist():
             below = max(weight - threshold, 0)
-            place = self._follow(partial(shares, below))
-            found.append(place if place < below else below + self.geometric(rate))
-        return np.array(found, dtype=np.int64)
+            outcome = self._follow(partial(shares, below))
+            steps.append(outcome if outcome < below else below + self.geometric(rate))
+        return np.array(steps, dtype=np.int64)
 
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Follow all n! orders, one place after another."""
@@ -198,11 +198,11 @@ class ExactDraws:
 
     def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
         """Follow all subsets of `most` places of each block that has more, each once."""
-        kept: list[int] = []
+        chosen: list[int] = []
         for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
             subsets = list(combinations(range(start, end), min(most, end - start)))
-            kept += subsets[self.below(len(subsets))]
-        return np.array(kept, dtype=np.int64)
+            chosen += subsets[self.below(len(subsets))]
+        return np.array(chosen, dtype=np.int64)
 
     def bernoullis(
         self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: MonotoneProbability
@@ -245,13 +245,13 @@ def law(run: Callable[[ExactDraws], Hashable], kind: type[ExactDraws] = ExactDra
     The draws are of this kind, which may follow more draws than those of the port.
     """
     draws = kind()
-    found: Law = {}
+    distribution: Law = {}
     while True:
         answer = run(draws)
         with ctx.workprec(PRECISION):
-            found[answer] = found.get(answer, arb(0)) + draws._probability()
+            distribution[answer] = distribution.get(answer, arb(0)) + draws._probability()
         if not draws._advance():
-            return found
+            return distribution
 
 
 def hockey_stick(law: Law, other: Law, epsilon: Fraction) -> arb:

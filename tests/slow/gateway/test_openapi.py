@@ -83,7 +83,7 @@ DESCRIBED = {  # a body that is none is one that the document itself refuses
     GenerationMode.NEGATIVE: schemathesis.openapi.from_dict(described(names=False)),
 }
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
-ASKED = [(one, POSITIVE) for one in OPERATIONS] + [(one, NEGATIVE) for one in OPERATIONS if one.takes or one.given]
+ASKED = [(one, POSITIVE) for one in OPERATIONS] + [(one, NEGATIVE) for one in OPERATIONS if one.takes or one.parameters]
 DECIDED = ("approve", "reject", "cancel")
 ANN = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": 1}
 VERA = {"data": "visits", "verb": "top_k", "k": 3, "epsilon": 1, "during": "2026-10"}

@@ -167,7 +167,7 @@ def test_nobody_is_sent_elsewhere(client: TestClient, to: str) -> None:
 def test_a_link_works_once_and_not_by_being_looked_at(client: TestClient) -> None:
     gateway: Gateway = client.gateway  # type: ignore[attr-defined]
     people = gateway.people
-    person = people.of_token(TOKENS["ann"])
+    person = people.find_by_token(TOKENS["ann"])
     assert person is not None
     link = f"/sign-in?code={people.code(person)}"
     Browser(client).get(link)  # a program that looks at links

@@ -15,7 +15,7 @@ from dpselect._ground.keys import key_columns
 from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
-from dpselect.gateway.pages.conditions import Condition, typed
+from dpselect.gateway.pages.conditions import Condition, parse_typed
 from dpselect.queries.plan import kind
 from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
 from dpselect.questions.parts import method_names
@@ -34,7 +34,7 @@ VERBS = {
     "choose": "the one leading",
 }
 SENTENCE = ("verb", "k", "q", "item", "by_weight", "compared_with", "by", "during", "counts", "measures")
-BESIDE: Table = {  # of a form, and no parameters of a question
+_FORM_FIELDS: Table = {  # of a form, and no parameters of a question
     "verb": param(COLUMN, help="what to show"),
     "item": param(COLUMN, help="of what"),
     "during": param(COLUMN, help="in which period"),
@@ -53,7 +53,7 @@ USUAL = {"counts": "yes", "epsilon": "0.1"}  # what a page begins with, where a 
 
 @dataclass(frozen=True)
 class Control:
-    """A menu where there are choices, else a text or a number to type."""
+    """A control of the form: a menu if there are choices, else a text or a number to type."""
 
     name: str
     help: str
@@ -62,34 +62,34 @@ class Control:
     value: str
 
     @property
-    def said(self) -> Any:
-        """What it says, as JSON; None where that is nothing."""
+    def json_value(self) -> Any:
+        """The value of the control as JSON; None if it has none."""
         match self.shape:
             case _ if not self.value:
                 return None
             case "FLAG":
                 return True
             case "WHOLE":
-                return _whole(self.value)
+                return _parse_whole(self.value)
             case "SHARE":
                 return f"{self.value}%"
             case "COLUMNS" | "PERIODS":
                 return [self.value]
             case "NUMBERS" | "PAIR":
-                return [one.strip() for one in self.value.split(",")]
+                return [part.strip() for part in self.value.split(",")]
             case "ITEMS" | "DOMAIN" | "POPULAR":
                 lines = csv.reader(self.value.splitlines(), skipinitialspace=True)
                 with suppress(csv.Error):  # a text longer than csv reads, which the question refuses
-                    return [_item(one) for line in lines for one in line]
+                    return [_parse_item(part) for line in lines for part in line]
         return self.value
 
 
 @dataclass(frozen=True)
 class Form:
-    """Everything that the form says."""
+    """The controls of the form, with the data and the conditions that are chosen."""
 
     data: Mapping[str, Any]
-    others: Sequence[Mapping[str, Any]]  # the data sets one can choose from
+    datasets: Sequence[Mapping[str, Any]]  # the data sets one can choose from
     item: Any
     controls: Mapping[str, Control]
     conditions: Sequence[Condition]
@@ -98,68 +98,70 @@ class Form:
 
     @property
     def sentence(self) -> list[Control]:
-        """The question in one sentence."""
+        """The controls of the question in one sentence."""
         return [self.controls[name] for name in SENTENCE if name in self.controls]
 
     @property
-    def more(self) -> list[Control]:
-        """All that has no place in it, and is no price."""
-        without = (*SENTENCE, *self.prices, "delta", "fresh")
-        return [one for name, one in self.controls.items() if name not in without]
+    def other_controls(self) -> list[Control]:
+        """The controls outside the sentence that are no price."""
+        shown_elsewhere = (*SENTENCE, *self.prices, "delta", "fresh")
+        return [control for name, control in self.controls.items() if name not in shown_elsewhere]
 
     @property
     def where(self) -> str | None:
-        """The filter."""
-        return conditions.where(self.conditions)
+        """The filter of the conditions."""
+        return conditions.join_conditions(self.conditions)
 
     @property
     def body(self) -> dict[str, Any]:
         """The question as the gateway takes it. The delta of a share is the same share."""
-        others = {*self.prices, "delta"} - {self.price, *(() if self.price == "share" else ("delta",))}
-        said = {name: one.said for name, one in self.controls.items() if name not in others}
-        given = {"data": self.data["name"], **said, "item": self.item, "where": self.where}
-        return {name: value for name, value in given.items() if value is not None}
+        unused_prices = {*self.prices, "delta"} - {self.price, *(() if self.price == "share" else ("delta",))}
+        values = {name: control.json_value for name, control in self.controls.items() if name not in unused_prices}
+        fields = {"data": self.data["name"], **values, "item": self.item, "where": self.where}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
-    """What a form says, of at least one data set. A menu is at its first choice where what is said is none of it."""
-    said = USUAL | {name: values[-1].strip() for name, values in fields.items()}
-    data = next((one for one in described if one["name"] == said.get("data")), described[0])
-    verb = str(said.get("verb") if said.get("verb") in _verbs(data) else next(iter(VERBS)))
+    """Make the form of one data set at least. A menu is at its first choice if its value is none of its choices."""
+    values = USUAL | {name: texts[-1].strip() for name, texts in fields.items()}
+    data = next((dataset for dataset in described if dataset["name"] == values.get("data")), described[0])
+    verb = str(values.get("verb") if values.get("verb") in _verbs(data) else next(iter(VERBS)))
     if verb == "users":  # which counts groups that are listed alone
-        said = {"groups": ", ".join(map(_quoted, data["domains"].get(said.get("by"), ())))} | said
+        values = {"groups": ", ".join(map(_quote, data["domains"].get(values.get("by"), ())))} | values
     items = _items(verb, data)
-    menus = _menus(verb, data, items, said.get("during", ""))
+    menus = _menus(verb, data, items, values.get("during", ""))
     controls: dict[str, Control] = {}
-    for name, one in {**BESIDE, **kind(verb).fields()}.items():
-        menu = _menu(name, one, menus)
+    for name, field in {**_FORM_FIELDS, **kind(verb).fields()}.items():
+        menu = _menu(name, field, menus)
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
-            found = said.get(name, "" if one.default in (None, MISSING, False, True) else str(one.default))
-            value = found if menu is None or found in menu else next(iter(menu))
-            help, shape = strip_links(one.metadata["help"]), one.metadata["kind"].shape
+            typed_value = values.get(name, "" if field.default in (None, MISSING, False, True) else str(field.default))
+            value = typed_value if menu is None or typed_value in menu else next(iter(menu))
+            help, shape = strip_links(field.metadata["help"]), field.metadata["kind"].shape
             controls[name] = Control(name, help, shape, menu, value)
-    whose, given = _parts(verb), {name for name, one in controls.items() if one.value}
+    dependencies, filled_names = _dependencies(verb), {name for name, control in controls.items() if control.value}
     prices = ("share", *kind(verb).accuracies, "epsilon")
     return Form(
         data=data,
-        others=described,
+        datasets=described,
         item=items[controls["item"].value] if items else None,
-        controls={name: one for name, one in controls.items() if whose.get(name, "verb") in given},
+        controls={
+            name: control for name, control in controls.items() if dependencies.get(name, "verb") in filled_names
+        },
         conditions=conditions.rows(fields, data["filters"]),
         prices=prices,
-        price=said["price"] if said.get("price") in prices else "share",
+        price=values["price"] if values.get("price") in prices else "share",
     )
 
 
-def _parts(verb: str) -> dict[str, str]:
-    """Parameters that mean something with another alone, by name: those of groups with the columns of groups."""
-    found: dict[str, str] = {}
-    for one in QUESTIONS[verb].parameters():
-        of = one.metadata["kind"]
-        for part in of.classes if isinstance(of, Inner) else ():
+def _dependencies(verb: str) -> dict[str, str]:
+    """Map each parameter that needs another one to its name: those of groups need the columns of groups."""
+    dependencies: dict[str, str] = {}
+    for parameter in QUESTIONS[verb].parameters():
+        parameter_kind = parameter.metadata["kind"]
+        for part in parameter_kind.classes if isinstance(parameter_kind, Inner) else ():
             first, *rest = part.flat_names()
-            found |= dict.fromkeys(rest, first) if part.parameters()[0].default is MISSING else {}
-    return found
+            dependencies |= dict.fromkeys(rest, first) if part.parameters()[0].default is MISSING else {}
+    return dependencies
 
 
 def _verbs(data: Mapping[str, Any]) -> Menu:
@@ -167,21 +169,23 @@ def _verbs(data: Mapping[str, Any]) -> Menu:
 
 
 def _items(verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that may be asked about; those first whose items the owner listed, where a question needs a list."""
+    """Return the columns that may be asked about, first those with a listed domain if a question needs one."""
     keys = {"quantile": data["values"], "users": ()}.get(verb, data["items"])
-    listed = verb in ("histogram", "choose")
-    in_order = sorted(keys, key=lambda key: listed and (not isinstance(key, str) or key not in data["domains"]))
-    return {" + ".join(key_columns(key)): key for key in in_order}
+    needs_list = verb in ("histogram", "choose")
+    ordered_keys = sorted(keys, key=lambda key: needs_list and (not isinstance(key, str) or key not in data["domains"]))
+    return {" + ".join(key_columns(key)): key for key in ordered_keys}
 
 
 def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during: str) -> dict[str, Menu]:
-    """What may be chosen, by the parameter."""
-    in_words = {"quantile": "of {}".format, "top_k": words.things, "union": words.things}.get(verb, words.key)
+    """Return the choices of each parameter."""
+    format_key = {"quantile": "of {}".format, "top_k": words.format_items, "union": words.format_items}.get(
+        verb, words.key
+    )
     periods = data["periods"]  # newest first
     earlier = periods[periods.index(during) + 1 :] if during in periods else periods[1:]
     return {
         "verb": _verbs(data),
-        "item": {name: in_words(key) for name, key in items.items()},
+        "item": {name: format_key(key) for name, key in items.items()},
         "during": {name: f"during {words.period(name)}" for name in periods},
         "by": {column: f"in every {column}" for column in data["groups"]},
         "by_weight": {column: f"by total {column}" for column in data["weights"]},
@@ -194,33 +198,33 @@ def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during:
 
 def _measures(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for column, ends in values.items():
-        for what in ("mean", "sum"):
-            said = f"{what}({filters.column(column)}, {ends['low']:.15g}, {ends['high']:.15g})"
-            yield said, f"and the {what} of each {column}"
+        for statistic in ("mean", "sum"):
+            measure = f"{statistic}({filters.column(column)}, {ends['low']:.15g}, {ends['high']:.15g})"
+            yield measure, f"and the {statistic} of each {column}"
 
 
-def _menu(name: str, one: Field[Any], menus: Mapping[str, Menu]) -> Menu | None:
-    """The choices of a parameter, first that of saying nothing; None of what is typed."""
-    of = one.metadata["kind"]
-    found = menus.get(name)
-    if isinstance(of, OneOf):
-        return {"": str(one.default), **{word: "" for word in of.words if word != one.default}}
-    if found is None and of.shape == "FLAG":
-        found = {"yes": ""}
-    if found is None or name in ("verb", "item", "during"):
-        return found
-    return {"": NOTHING.get(name, "as usual"), **found}
+def _menu(name: str, field: Field[Any], menus: Mapping[str, Menu]) -> Menu | None:
+    """Return the choices of a parameter, first that of leaving it out; None if it is typed."""
+    parameter_kind = field.metadata["kind"]
+    menu = menus.get(name)
+    if isinstance(parameter_kind, OneOf):
+        return {"": str(field.default), **{word: "" for word in parameter_kind.words if word != field.default}}
+    if menu is None and parameter_kind.shape == "FLAG":
+        menu = {"yes": ""}
+    if menu is None or name in ("verb", "item", "during"):
+        return menu
+    return {"": NOTHING.get(name, "as usual"), **menu}
 
 
-def _whole(text: str) -> int | str:
-    """A whole number; what is none the question refuses."""
+def _parse_whole(text: str) -> int | str:
+    """Parse a whole number; any other text is left for the question to refuse."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else text
 
 
-def _quoted(item: object) -> str:
+def _quote(item: object) -> str:
     return '"' + str(item).replace('"', '""') + '"'
 
 
-def _item(text: str) -> str | float:
-    found = typed(text.strip())
-    return found if isinstance(found, str) else int(found) if found == int(found) else float(found)
+def _parse_item(text: str) -> str | float:
+    value = parse_typed(text.strip())
+    return value if isinstance(value, str) else int(value) if value == int(value) else float(value)

@@ -28,14 +28,14 @@ OPERATORS = {  # in words, and in the language
     "missing": ("is missing", "{} IS NULL"),
     "there": ("is not missing", "{} IS NOT NULL"),
 }
-OF_LISTS = ("is", "is-not")  # what may be asked of a column whose values the owner lists
+_OF_LISTS = ("is", "is-not")  # what may be asked of a column whose values the owner lists
 OF_TEXTS = ("begins", "contains")
-WITHOUT_VALUE = ("missing", "there")
+_WITHOUT_VALUE = ("missing", "there")
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One row of the form, and the values that its column may have; None: any."""
+    """A row of the form, and the values that its column may have; None if any."""
 
     column: str
     operator: str
@@ -44,29 +44,34 @@ class Condition:
 
     @property
     def operators(self) -> dict[str, str]:
-        """The comparisons of its menu."""
-        return {name: said for name, (said, _) in OPERATORS.items() if self.values is None or name in OF_LISTS}
+        """The comparisons in its menu."""
+        return {name: words for name, (words, _) in OPERATORS.items() if self.values is None or name in _OF_LISTS}
 
     @property
     def complete(self) -> bool:
-        """Does it say something?"""
-        return bool(self.column) and (self.operator in WITHOUT_VALUE or self.value != "")
+        """True if the row is filled in."""
+        return bool(self.column) and (self.operator in _WITHOUT_VALUE or self.value != "")
 
     @property
     def literal(self) -> str:
-        """The value in the language: the listed one that was chosen, or what was typed."""
+        """The value in the filter language: the listed one that was chosen, or the one that was typed."""
         if self.operator in OF_TEXTS:
             return filters.literal(_unquoted(self.value))
-        return filters.literal(next((one for one in self.values or () if str(one) == self.value), typed(self.value)))
+        return filters.literal(
+            next(
+                (listed_value for listed_value in self.values or () if str(listed_value) == self.value),
+                parse_typed(self.value),
+            )
+        )
 
     @property
-    def said(self) -> str:
-        """The condition in the language."""
+    def sql(self) -> str:
+        """The condition in the filter language."""
         return OPERATORS[self.operator][1].format(filters.column(self.column), self.literal)
 
 
-def typed(text: str) -> str | Decimal:
-    """What somebody typed: digits are a number, quotation marks around it make it a text."""
+def parse_typed(text: str) -> str | Decimal:
+    """Parse a value that was typed: digits are a number, unless quotation marks make them a text."""
     return Decimal(text) if NUMBER.fullmatch(text) else _unquoted(text)
 
 
@@ -75,31 +80,41 @@ def _unquoted(text: str) -> str:
 
 
 def rows(fields: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> list[Condition]:
-    """The rows that a form holds, of columns that may be filtered; and one to be filled, if they are."""
-    found = []
+    """Read the rows of a form about columns that may be filtered, and add one to fill if all are filled."""
+    conditions = []
     names = ("column", "comparison", "value")
     for column, operator, value in zip_longest(*(fields.get(name, ()) for name in names), fillvalue=""):
         if column in filters:
             allowed = None if filters[column] == ANY else tuple(filters[column])
-            one = Condition(column, operator, value.strip(), allowed)
-            one = replace(one, operator=operator if operator in one.operators else "is")
-            listed = allowed is None or value in map(str, allowed)
-            found.append(one if listed else replace(one, value=""))
-    return found if not all(one.complete for one in found) or not filters else [*found, Condition("", "is", "")]
+            condition = Condition(column, operator, value.strip(), allowed)
+            condition = replace(condition, operator=operator if operator in condition.operators else "is")
+            is_allowed = allowed is None or value in map(str, allowed)
+            conditions.append(condition if is_allowed else replace(condition, value=""))
+    return (
+        conditions
+        if not all(condition.complete for condition in conditions) or not filters
+        else [*conditions, Condition("", "is", "")]
+    )
 
 
-def where(conditions: Sequence[Condition]) -> str | None:
-    """All of them as one condition. Several of one column that say "is" mean any of these values."""
-    complete = [one for one in conditions if one.complete]
-    same: dict[str, list[Condition]] = {}
-    for one in complete:
-        if one.operator == "is":
-            same.setdefault(one.column, []).append(one)
-    said = [_any(several) for several in same.values()] + [one.said for one in complete if one.operator != "is"]
-    return " AND ".join(dict.fromkeys(said)) or None
+def join_conditions(conditions: Sequence[Condition]) -> str | None:
+    """Join conditions into one filter. Several of one column that say "is" mean any of these values."""
+    complete = [condition for condition in conditions if condition.complete]
+    equalities: dict[str, list[Condition]] = {}
+    for condition in complete:
+        if condition.operator == "is":
+            equalities.setdefault(condition.column, []).append(condition)
+    parts = [_any_of(equal_conditions) for equal_conditions in equalities.values()] + [
+        condition.sql for condition in complete if condition.operator != "is"
+    ]
+    return " AND ".join(dict.fromkeys(parts)) or None
 
 
-def _any(same: Sequence[Condition]) -> str:
-    """One of the values of one column."""
-    values = dict.fromkeys(one.literal for one in same)
-    return same[0].said if len(values) == 1 else f"{filters.column(same[0].column)} IN ({', '.join(values)})"
+def _any_of(equal_conditions: Sequence[Condition]) -> str:
+    """Return a filter for any of the values of one column."""
+    values = dict.fromkeys(condition.literal for condition in equal_conditions)
+    return (
+        equal_conditions[0].sql
+        if len(values) == 1
+        else f"{filters.column(equal_conditions[0].column)} IN ({', '.join(values)})"
+    )

@@ -15,7 +15,7 @@ PRICE = ("epsilon", "delta", "share", "within", "threshold", "fresh")
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
 NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union", "Users")
-NEEDED = {  # by what the code has in it
+_NEEDED = {  # by what the code has in it
     r"\bdatetime\.": "import datetime\n",
     r"\bDecimal\(": "from decimal import Decimal\n",
     r"\b(inf|nan)\b": "from math import inf, nan\n",
@@ -23,23 +23,23 @@ NEEDED = {  # by what the code has in it
 
 
 def python(url: str, body: Mapping[str, Any]) -> str:
-    """The question through the client; nothing where it would hold a very long list of items."""
+    """Write a question as Python that uses the client; an empty text if a list of items would be too long."""
     domain = body.get("domain")
     if isinstance(domain, list) and len(domain) > MOST_ITEMS:
         return ""
     price = [f"{name}={body[name]!r}" for name in PRICE if not (body.get(name) is None or body[name] is False)]
-    kind = QUESTIONS[str(body["verb"])]
-    question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
-    of_data = [repr(body["data"]), *(f"{name}={body[name]!r}" for name in OF_DATA if body.get(name))]
+    question_class = QUESTIONS[str(body["verb"])]
+    question = question_class.from_flat({name: body.get(name) for name in question_class.flat_names()}, as_json=True)
+    data_arguments = [repr(body["data"]), *(f"{name}={body[name]!r}" for name in OF_DATA if body.get(name))]
     narrowed = "".join(f".{name}({body[name]!r})" for name in NARROWED if body.get(name))
     left_out = domain_from_json("exclude", body.get("exclude"))
-    less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
-    asked = f"{question!r}{less}"
-    needed = "".join(line for name, line in NEEDED.items() if re.search(name, asked))
-    nouns = [name for name in NOUNS if f"{name}(" in asked]
+    exclusion = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
+    code = f"{question!r}{exclusion}"
+    imports = "".join(line for name, line in _NEEDED.items() if re.search(name, code))
+    nouns = [name for name in NOUNS if f"{name}(" in code]
     return (
-        f"{needed}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
+        f"{imports}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
         f"remote = connect({url!r})  # with your token in {TOKEN}\n"
-        f"data = remote.data({', '.join(of_data)}){narrowed}{less}\n"
+        f"data = remote.data({', '.join(data_arguments)}){narrowed}{exclusion}\n"
         f"print(data.ask({', '.join([repr(question), *price])}))\n"
     )

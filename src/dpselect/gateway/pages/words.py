@@ -38,13 +38,13 @@ STATES = {
 
 
 def key(columns: object) -> str:
-    """A column, or several, by name."""
+    """Format a column, or several, by name."""
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
-    return listed([formatting.text(one) for one in names])
+    return join_words([formatting.text(name) for name in names])
 
 
 def plural(noun: str) -> str:
-    """Artists, countries, matches."""
+    """Return the plural of a noun: artists, countries, matches."""
     if noun.endswith(("s", "x", "ch", "sh")):
         return noun if noun.endswith("s") else f"{noun}es"
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
@@ -52,15 +52,15 @@ def plural(noun: str) -> str:
     return f"{noun}s"
 
 
-def things(columns: object) -> str:
-    """The items of a column, or the pairs of two."""
+def format_items(columns: object) -> str:
+    """Describe the items of a column, or the pairs of two."""
     if isinstance(columns, (list, tuple)) and len(columns) > 1:
         return f"{'pairs' if len(columns) == 2 else 'combinations'} of {key(columns)}"
     return plural(key(columns)) or "items"
 
 
 def quantile(q: object) -> str:
-    """The median, the 90 % quantile."""
+    """Describe a quantile: median, 90 % quantile."""
     try:
         exact = Fraction(str(q))
     except (ValueError, ZeroDivisionError):
@@ -68,52 +68,52 @@ def quantile(q: object) -> str:
     return QUANTILES.get(exact, f"{float(exact * 100):g}{SPACE}% quantile")
 
 
-def asked(body: Mapping[str, Any]) -> str:
-    """A question as the title of its answer."""
-    said = _what(body)
+def format_question(body: Mapping[str, Any]) -> str:
+    """Describe a question as the title of its answer."""
+    title = _describe_question(body)
     by = body.get("by")
     if by:
-        said += f" in every {key(by)}" if isinstance(by, str) or len(by) == 1 else f" for all of {key(by)}"
+        title += f" in every {key(by)}" if isinstance(by, str) or len(by) == 1 else f" for all of {key(by)}"
     if body.get("compared_with"):
-        said += f" from {_periods(body['compared_with'])} to {_periods(body.get('during'))}"
+        title += f" from {_periods(body['compared_with'])} to {_periods(body.get('during'))}"
     elif body.get("during"):
-        said += f", {_periods(body['during'])}"
+        title += f", {_periods(body['during'])}"
     if body.get("where"):
-        said += f", where {formatting.text(body['where'])}"
-    return said[:1].upper() + said[1:]
+        title += f", where {formatting.text(body['where'])}"
+    return title[:1].upper() + title[1:]
 
 
-def _periods(given: object) -> str:
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
-    return listed([period(one) for one in names])
+def _periods(argument: object) -> str:
+    names = [argument] if isinstance(argument, str) else list(argument) if isinstance(argument, (list, tuple)) else []
+    return join_words([period(name) for name in names])
 
 
 def price(body: Mapping[str, Any]) -> str:
-    """At which price, or how near, it was asked."""
-    near = body.get("within") or body.get("threshold")
-    if near:
-        return f"within {near:,} users" if body.get("within") else f"found at {near:,} users"
+    """Describe the price of a question, or the accuracy that sets it."""
+    accuracy = body.get("within") or body.get("threshold")
+    if accuracy:
+        return f"within {accuracy:,} users" if body.get("within") else f"found at {accuracy:,} users"
     return f"epsilon {decimal(body.get('epsilon', 'unknown'))}"
 
 
-def _what(body: Mapping[str, Any]) -> str:
+def _describe_question(body: Mapping[str, Any]) -> str:
     item, verb = body.get("item") or "item", body.get("verb")
     if verb == "top_k":
         weight = body.get("by_weight")
         users = "by number of users"
         if body.get("compared_with"):
             users = f"by users {'lost' if body.get('lost') else 'gained'}"
-        ranked = f"by {formatting.text(weight)}" if weight else users
-        more = f", with {listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
+        ranking = f"by {formatting.text(weight)}" if weight else users
+        measures = f", with {join_words(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
-        which = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {things(item)}"
-        return f"{which} {ranked}{more}"
+        count = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {format_items(item)}"
+        return f"{count} {ranking}{measures}"
     if verb == "union":
-        return f"all {things(item)} that enough users share"
+        return f"all {format_items(item)} that enough users share"
     if verb == "quantile":
         q = body.get("q", "1/2")
         qs = q if isinstance(q, (list, tuple)) else [q]
-        return f"{listed([quantile(one) for one in qs])} of {key(item)}"
+        return f"{join_words([quantile(rank) for rank in qs])} of {key(item)}"
     if verb == "users":
         return "number of users"
     if verb == "histogram":
@@ -130,58 +130,58 @@ def percent(part: float | Fraction, *, up: bool = False) -> str:
 
 
 def cost(share: float, *, after: float | None = None, before: float | None = None) -> list[str]:
-    """What is taken of a budget, what is left before and what is left after, as receipts have it."""
-    return [one.replace(" ", SPACE) for one in budget_parts.format_cost(share, left_after=after, left_before=before)]
+    """Format what is taken of a budget, what was left before and what is left after, as receipts do."""
+    return [part.replace(" ", SPACE) for part in budget_parts.format_cost(share, left_after=after, left_before=before)]
 
 
 def number(value: object) -> str:
-    """With thousands separators; a text as it is."""
+    """Format a number with thousands separators; a text stays as it is."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
         return formatting.text(value)
     return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
 
 
 def amount(epsilon: object, delta: object) -> str:
-    """An (epsilon, delta) in words that can be read aloud."""
+    """Format an (epsilon, delta) in words that can be read aloud."""
     return f"epsilon {decimal(epsilon)}" + (f", delta {decimal(delta)}" if decimal(delta) != "0" else "")
 
 
 def decimal(value: object) -> str:
-    """An exact number, such as "1/2", in a few digits."""
+    """Format an exact number, such as "1/2", in a few digits."""
     try:
         return formatting.price(Fraction(str(value)))
     except (ValueError, ZeroDivisionError):
         return formatting.text(value)
 
 
-def count(how_many: int, one: str, more: str | None = None) -> str:
-    """1 user, 2,000 users."""
-    return f"{how_many:,} {one if how_many == 1 else more or one + 's'}"
+def count(how_many: int, singular: str, plural: str | None = None) -> str:
+    """Format a number of things: 1 user, 2,000 users."""
+    return f"{how_many:,} {singular if how_many == 1 else plural or singular + 's'}"
 
 
-def listed(parts: Sequence[str], word: str = "and") -> str:
-    """A, B and C."""
+def join_words(parts: Sequence[str], word: str = "and") -> str:
+    """Join words: A, B and C."""
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
 def moment(text: str, *, seconds: bool = False) -> str:
-    """A time in ISO form for a person: 22 November 2026, 12:00 UTC."""
-    at = datetime.datetime.fromisoformat(text)
-    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
-    return f"{at.day}{SPACE}{month_name[at.month]} {at.year}, {clock} UTC"
+    """Format a time in ISO form for a person: 22 November 2026, 12:00 UTC."""
+    time = datetime.datetime.fromisoformat(text)
+    clock = f"{time:%H:%M:%S}" if seconds else f"{time:%H:%M}"
+    return f"{time.day}{SPACE}{month_name[time.month]} {time.year}, {clock} UTC"
 
 
 def period(name: str) -> str:
-    """A period for a person: October 2026 for 2026-10; other names say what they are."""
-    found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", name)
-    return f"{month_name[int(found[2])]} {found[1]}" if found else name
+    """Format a period for a person: October 2026 for 2026-10; other names stay as they are."""
+    match = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", name)
+    return f"{month_name[int(match[2])]} {match[1]}" if match else name
 
 
 def odds(promise: Mapping[str, float]) -> str:
-    """The promise as odds: whoever reads learns little more of anybody than if that one were not in the data."""
+    """Describe the promise as odds: a reader learns little more of anybody than if their rows were not in the data."""
     factor = rounded_up(Fraction(math.exp(min(promise["epsilon"], HUGE))))
     delta = f", but for a probability of {decimal(promise['delta'])}" if promise["delta"] else ""
-    said = "Whether any one user is in the data changes the chance of anything that answers may show"
-    return f"{said} by a factor of at most {factor}{delta}."
+    beginning = "Whether any one user is in the data changes the chance of anything that answers may show"
+    return f"{beginning} by a factor of at most {factor}{delta}."

@@ -47,7 +47,7 @@ Key = str | tuple[str, ...]
 
 
 def plain(key: Key | None) -> Any:
-    """Several columns, or several paths, as the list that JSON and a Dataset take."""
+    """Return several columns, or several paths, as the list that JSON and a Dataset take."""
     return list(key) if isinstance(key, tuple) else key
 
 
@@ -60,7 +60,7 @@ class Role(StrEnum):
 
 
 class WrongError(ValueError):
-    """What is wrong with a value, where the value itself need not be repeated; or with one key of a table."""
+    """A mistake in a value that need not be repeated, or in one key of a table."""
 
     def __init__(self, text: str, hint: str | None = None, key: str | None = None) -> None:
         super().__init__(text)
@@ -69,34 +69,34 @@ class WrongError(ValueError):
 
 
 @dataclass
-class Around:
-    """What values are checked against beside themselves: the folder of the file, and what it says elsewhere."""
+class ReadingContext:
+    """The context that values are checked against: the folder of the file, and what it says elsewhere."""
 
     base: Path = Path()
     data: list[str] | None = None  # the names of data sets; None where they are not known
-    written: dict[str, str] = field(default_factory=dict)  # keys of the server, and the paths that it writes
-    taken: dict[tuple[str | None, str], str] = field(default_factory=dict)  # how people sign in, and who
+    written_paths: dict[str, str] = field(default_factory=dict)  # keys of the server, and the paths that it writes
+    sign_ins: dict[tuple[str | None, str], str] = field(default_factory=dict)  # how people sign in, and who
 
 
-def around(info: ValidationInfo) -> Around:
-    """What is known where a value is read."""
-    return info.context or Around()
+def reading_context(info: ValidationInfo) -> ReadingContext:
+    """Return the context of a value that is read."""
+    return info.context or ReadingContext()
 
 
-def _where(right: Callable[[Any], object], must: str) -> AfterValidator:
-    """Values of which this holds."""
+def _require(is_right: Callable[[Any], object], requirement: str) -> AfterValidator:
+    """Return a validator of values for which a condition holds."""
 
     def check(value: Any) -> Any:
-        if not right(value):
-            raise ParameterError("value", must, came(value))
+        if not is_right(value):
+            raise ParameterError("value", requirement, came(value))
         return value
 
     return AfterValidator(check)
 
 
-def _one_of(known: Iterable[str]) -> BeforeValidator:
-    """One of some words, as what they are words for."""
-    words = {str(one): one for one in known}
+def _one_of(members: Iterable[str]) -> BeforeValidator:
+    """Return a validator that maps the text of a member to the member."""
+    words = {str(member): member for member in members}
 
     def check(value: object) -> str:
         hint = parameters.suggest(value, words) if isinstance(value, str) else None
@@ -105,10 +105,10 @@ def _one_of(known: Iterable[str]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len({typed_label(one) for one in found}) < len(found):
+def _refuse_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len({typed_label(value) for value in values}) < len(values):
         raise WrongError("must have each once")
-    return found
+    return values
 
 
 # ---- texts, numbers and columns ------------------------------------------------------------------------------
@@ -123,24 +123,24 @@ def _text(value: object) -> str:
 Text = Annotated[str, PlainValidator(_text)]
 Prose = Annotated[
     str,
-    _where(lambda text: len(text) <= 10_000 and "\0" not in text, "be a text of up to 10,000 characters"),
+    _require(lambda text: len(text) <= 10_000 and "\0" not in text, "be a text of up to 10,000 characters"),
     AfterValidator(str.strip),
 ]
 Name = Annotated[str, AfterValidator(lambda name: clean_name("name", name))]
-Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that separates items")]
-Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
+Separator = Annotated[str, _require(lambda text: text and "\0" not in text, "be the text that separates items")]
+Column = Annotated[str, _require(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
 DeclaredText = Annotated[str, PlainValidator(lambda text: parse_type("", text).text)]
 """The type of a column, in its one form."""
 Zone = Annotated[str, PlainValidator(parse_timezone)]
 Sort = Annotated[str, _one_of(PERIOD_KINDS)]
 OneRole = Annotated[Role, _one_of(Role)]
 
-Shown: PlainSerializer = PlainSerializer(parameters.float_rounded_up, when_used="json")
+AsFloat: PlainSerializer = PlainSerializer(parameters.float_rounded_up, when_used="json")
 Number = Annotated[
-    Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number")), Shown
+    Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number")), AsFloat
 ]
-Epsilon = Annotated[Fraction, PlainValidator(lambda value: parameters.epsilon("value", value)), Shown]
-Delta = Annotated[Fraction, PlainValidator(lambda value: parameters.probability("value", value, zero=True)), Shown]
+Epsilon = Annotated[Fraction, PlainValidator(lambda value: parameters.epsilon("value", value)), AsFloat]
+Delta = Annotated[Fraction, PlainValidator(lambda value: parameters.probability("value", value, zero=True)), AsFloat]
 Seconds = Annotated[Number, Field(gt=0, le=LATEST)]
 Share = Annotated[
     Fraction,
@@ -150,19 +150,19 @@ Share = Annotated[
 
 
 def _key(value: object) -> Key:
-    found = parse_key("value", value)
-    if any("\0" in one for one in ([found] if isinstance(found, str) else found)):
+    key = parse_key("value", value)
+    if any("\0" in name for name in ([key] if isinstance(key, str) else key)):
         raise ParameterError("value", "be the name of a column, or a list of such names", came(value))
-    return found
+    return key
 
 
 def _scalar(value: Any) -> Scalar:
-    local = not isinstance(value, datetime.datetime) or value.tzinfo is None
-    finite = not isinstance(value, Decimal) or value.is_finite()
-    if not isinstance(value, (str, int, Decimal, datetime.date)) or not local or not finite:
-        hint = None if local else "leave out the offset: filters compare times as they are written"
-        must = "be a text, a number, true, false, a date or a time of a day with its date"
-        raise ParameterError("value", must, came(value), hint)
+    has_no_offset = not isinstance(value, datetime.datetime) or value.tzinfo is None
+    is_finite = not isinstance(value, Decimal) or value.is_finite()
+    if not isinstance(value, (str, int, Decimal, datetime.date)) or not has_no_offset or not is_finite:
+        hint = None if has_no_offset else "leave out the offset: filters compare times as they are written"
+        requirement = "be a text, a number, true, false, a date or a time of a day with its date"
+        raise ParameterError("value", requirement, came(value), hint)
     if not isinstance(value, (str, bool, datetime.date)):
         parameters.rational("value", value, "be a number of a size that filters have")
     return value
@@ -178,10 +178,10 @@ def _allowed(value: object, read: Callable[[object], Any]) -> Any:
 
 AKey = Annotated[Key, PlainValidator(_key), PlainSerializer(lambda key: key)]
 Some: Any = Field(strict=False, min_length=1)  # TOML has lists only
-Keys = Annotated[tuple[AKey, ...], Some, AfterValidator(_once)]
-Columns = Annotated[tuple[Column, ...], Some, AfterValidator(_once)]
-Scalars = Annotated[tuple[Annotated[Scalar, PlainValidator(_scalar)], ...], Some, AfterValidator(_once)]
-Names = Annotated[tuple[Name, ...], Some, AfterValidator(_once)]
+Keys = Annotated[tuple[AKey, ...], Some, AfterValidator(_refuse_duplicates)]
+Columns = Annotated[tuple[Column, ...], Some, AfterValidator(_refuse_duplicates)]
+Scalars = Annotated[tuple[Annotated[Scalar, PlainValidator(_scalar)], ...], Some, AfterValidator(_refuse_duplicates)]
+Names = Annotated[tuple[Name, ...], Some, AfterValidator(_refuse_duplicates)]
 Allowed = Annotated[Scalars | None, WrapValidator(_allowed)]
 """Values that a filter may name, or None for any condition on the column."""
 
@@ -190,7 +190,7 @@ Allowed = Annotated[Scalars | None, WrapValidator(_allowed)]
 
 
 def is_address(source: object) -> bool:
-    """Is it a database that is reached by its address?"""
+    """Return whether a source is a database that is reached by its address."""
     return Address.parse(source).is_elsewhere
 
 
@@ -199,10 +199,10 @@ def _is_postgres(text: str) -> bool:
 
 
 def _path(text: str, info: ValidationInfo) -> str:
-    """Absolute: a path is relative to the folder of the settings."""
+    """Return an absolute path; one in the settings is relative to their folder."""
     if "://" in text:
         raise ParameterError("value", "be a path on this machine", came(text))
-    return os.path.abspath(around(info).base / os.path.expanduser(text))
+    return os.path.abspath(reading_context(info).base / os.path.expanduser(text))
 
 
 def _folder(value: object, info: ValidationInfo) -> Path:
@@ -216,68 +216,68 @@ def _ledger(text: str, info: ValidationInfo) -> str:
 
 
 def _source(value: object, info: ValidationInfo) -> str | tuple[str, ...]:
-    """Files, a folder, or a database."""
+    """Parse files, a folder, or a database's address."""
     if is_address(value):
         return str(value)
-    given = value if isinstance(value, (list, tuple)) else [value]
-    if not given:
+    sources = value if isinstance(value, (list, tuple)) else [value]
+    if not sources:
         raise ParameterError("value", "be a path, an address, or a list of paths", "an empty list")
-    texts = [_text(one) for one in given]
-    for one in texts:
-        if is_address(one) or "://" in one:
-            must = "be a path on this machine, or one postgresql:// or spark: address"
-            raise ParameterError("value", must, came(one))
-    paths = tuple(_path(one, info) for one in texts)
+    texts = [_text(text) for text in sources]
+    for text in texts:
+        if is_address(text) or "://" in text:
+            requirement = "be a path on this machine, or one postgresql:// or spark: address"
+            raise ParameterError("value", requirement, came(text))
+    paths = tuple(_path(text, info) for text in texts)
     return paths[0] if len(paths) == 1 else paths
 
 
 def _url(text: str) -> str:
-    """An address of the web; what may follow its path is refused, and so is a password."""
-    must = "be an address that begins with https:// or http://, without a name, a password, ? or #"
+    """Parse a web address; a password is refused, and whatever may follow the path."""
+    requirement = "be an address that begins with https:// or http://, without a name, a password, ? or #"
     try:
         parts = urlsplit(text)
-        named = parts.hostname is not None and parts.port != 0
+        has_host = parts.hostname is not None and parts.port != 0
     except ValueError:
-        raise ParameterError("value", must, came(text)) from None
+        raise ParameterError("value", requirement, came(text)) from None
     if parts.path.strip("/"):
         hint = "give the gateway a host name or a port of its own, because its pages begin at the root"
         raise ParameterError("value", "be an address without a path", came(parts.path), hint)
-    extra = "@" in parts.netloc or "?" in text or "#" in text or " " in text
-    if parts.scheme not in ("http", "https") or not named or extra:
-        raise ParameterError("value", must, came(text))
+    has_extra_parts = "@" in parts.netloc or "?" in text or "#" in text or " " in text
+    if parts.scheme not in ("http", "https") or not has_host or has_extra_parts:
+        raise ParameterError("value", requirement, came(text))
     return text.rstrip("/")
 
 
 def _network(text: str) -> str:
-    """An IP address or a network; not all of them."""
-    must = "be an IP address or a network, such as 10.0.0.5 or 10.0.0.0/8"
+    """Parse an IP address or a network, unless it holds every address."""
+    requirement = "be an IP address or a network, such as 10.0.0.5 or 10.0.0.0/8"
     try:
-        found = ipaddress.ip_network(text, strict=False)
+        network = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise ParameterError("value", must, came(text)) from None
-    if "/" in text and ipaddress.ip_interface(text).ip != found.network_address:
-        raise ParameterError("value", "be a network by its first address", came(text), f"did you mean {found}?")
-    if found.prefixlen == 0:
+        raise ParameterError("value", requirement, came(text)) from None
+    if "/" in text and ipaddress.ip_interface(text).ip != network.network_address:
+        raise ParameterError("value", "be a network by its first address", came(text), f"did you mean {network}?")
+    if network.prefixlen == 0:
         hint = "whoever reaches the gateway could say that they are anybody"
         raise ParameterError("value", "not be every address", came(text), hint)
     return text
 
 
 def _digest(value: object) -> str:
-    """The digest of a token. What stands in its place may be the token itself, which no message repeats."""
-    found = _DIGEST.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    """Parse the digest of a token. A text in its place may be the token itself, so no message repeats it."""
+    match = _DIGEST.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         hint = "dpselect gateway token makes a token, and the line for it"
         raise WrongError('must be "sha256:" and 64 hexadecimal digits, got something else', hint)
-    return found[1].lower()
+    return match[1].lower()
 
 
 Folder = Annotated[Path, PlainValidator(_folder)]
 Ledger = Annotated[Text, AfterValidator(_ledger)]
-Postgres = Annotated[Text, _where(_is_postgres, "be an address postgresql://HOST/DATABASE")]
+Postgres = Annotated[Text, _require(_is_postgres, "be an address postgresql://HOST/DATABASE")]
 Source = Annotated[str | tuple[str, ...], PlainValidator(_source)]
 Url = Annotated[Text, AfterValidator(_url)]
-Host = Annotated[str, _where(_HOST.fullmatch, "be a name or an address of this machine, such as 127.0.0.1")]
-Header = Annotated[str, _where(_HEADER.fullmatch, "be the name of a header, such as X-Forwarded-User")]
+Host = Annotated[str, _require(_HOST.fullmatch, "be a name or an address of this machine, such as 127.0.0.1")]
+Header = Annotated[str, _require(_HEADER.fullmatch, "be the name of a header, such as X-Forwarded-User")]
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], Some]
 Digest = Annotated[str, PlainValidator(_digest)]

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from dpselect._ground.parameters import suggest
 from dpselect.errors import DpselectError, ParameterError, came, cut
-from dpselect.gateway.settings.kinds import Around, WrongError
+from dpselect.gateway.settings.kinds import ReadingContext, WrongError
 from dpselect.gateway.settings.values import Settings
 
 if TYPE_CHECKING:
@@ -45,70 +45,70 @@ _MUST = {  # where the words of pydantic are those of Python
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong, and where."""
+    """A mistake in the settings, with its location."""
 
     text: str
     hint: str | None = None
 
 
 class SettingsError(DpselectError):
-    """The settings of a gateway cannot be read, or are not what they must be. It names every mistake."""
+    """The error of settings that cannot be read or used. It names every mistake."""
 
     def __init__(self, file: str, mistakes: Sequence[Mistake]) -> None:
         self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
         many = len(self.mistakes)
-        told = [f"{many} mistakes in {file}" if many > 1 else f"a mistake in {file}"]
-        for one in self.mistakes:
-            told += [f"{file}: {one.text}", *([] if one.hint is None else [f"  hint: {one.hint}"])]
-        super().__init__("\n".join(told))
+        lines = [f"{many} mistakes in {file}" if many > 1 else f"a mistake in {file}"]
+        for mistake in self.mistakes:
+            lines += [f"{file}: {mistake.text}", *([] if mistake.hint is None else [f"  hint: {mistake.hint}"])]
+        super().__init__("\n".join(lines))
 
 
 def read(path: str | os.PathLike[str]) -> Settings:
-    """The settings in a file. Paths in them are relative to its folder; no source is opened."""
-    said = os.fspath(path)
-    file = Path(os.path.abspath(os.path.expanduser(said)))
+    """Read the settings in a file. Paths in them are relative to its folder; no source is opened."""
+    written_path = os.fspath(path)
+    file = Path(os.path.abspath(os.path.expanduser(written_path)))
     try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST + 1)
+        with file.open("rb") as stream:
+            content = stream.read(MOST + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no name of a file"
-        raise SettingsError(said, [Mistake(f"cannot be read: {reason}")]) from None
+        raise SettingsError(written_path, [Mistake(f"cannot be read: {reason}")]) from None
     if len(content) > MOST:
-        raise SettingsError(said, [Mistake(f"must have at most {MOST:,} bytes")])
+        raise SettingsError(written_path, [Mistake(f"must have at most {MOST:,} bytes")])
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SettingsError(said, [Mistake(f"must be text in UTF-8 (at line {line})")]) from None
-    return read_text(text, file.parent, said)
+        raise SettingsError(written_path, [Mistake(f"must be text in UTF-8 (at line {line})")]) from None
+    return read_text(text, file.parent, written_path)
 
 
 def read_text(text: str, base: Path, file: str = NAME) -> Settings:
-    """The settings in a text, whose paths are relative to a folder."""
-    tables = _tables(text, file)
+    """Parse settings in a text, whose paths are relative to a folder."""
+    tables = _parse_toml(text, file)
     data = tables.get("data")
-    known = [normalize("NFC", name) for name in data] if isinstance(data, dict) else None
+    data_names = [normalize("NFC", name) for name in data] if isinstance(data, dict) else None
     try:
-        return Settings.model_validate(tables, context=Around(base.absolute(), known))
+        return Settings.model_validate(tables, context=ReadingContext(base.absolute(), data_names))
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        raise SettingsError(file, [*_mistakes(found)]) from None
+        details = error.errors(include_url=False)
+        raise SettingsError(file, [*_describe_errors(details)]) from None
 
 
-def _tables(text: str, file: str) -> dict[str, Any]:
-    """The text as TOML, with numbers as they are written."""
+def _parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Parse a text as TOML, with numbers as they are written."""
     try:
-        return tomllib.loads(text, parse_float=_decimal)
+        return tomllib.loads(text, parse_float=_parse_decimal)
     except RecursionError:
         raise SettingsError(file, [Mistake("is nested too deeply")]) from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(file, [Mistake(f"is no TOML: {_secretless(str(error))}")]) from None
+        raise SettingsError(file, [Mistake(f"is no TOML: {_hide_secrets(str(error))}")]) from None
     except ValueError:  # a whole number of thousands of digits
         raise SettingsError(file, [Mistake("holds a value that no setting can have")]) from None
 
 
-def _decimal(text: str) -> Decimal:
-    """A number exactly as written; one beyond all limits is none."""
+def _parse_decimal(text: str) -> Decimal:
+    """Parse a number exactly as written; one beyond all limits is NaN."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -118,56 +118,60 @@ def _decimal(text: str) -> Decimal:
 # ---- mistakes in words ---------------------------------------------------------------------------------------
 
 
-def _mistakes(found: Sequence[ErrorDetails]) -> Iterator[Mistake]:
-    for one in found:
-        *way, last = one["loc"]
-        if last == "" or one["type"] == "default_factory_not_called" or (one["type"] == "too_short" and one["input"]):
+def _describe_errors(errors: Sequence[ErrorDetails]) -> Iterator[Mistake]:
+    for details in errors:
+        *steps, last = details["loc"]
+        if (
+            last == ""
+            or details["type"] == "default_factory_not_called"
+            or (details["type"] == "too_short" and details["input"])
+        ):
             continue  # what follows from another mistake: in a heading, in a key beside it, in a value of a list
-        place = way if last == "[key]" else one["loc"]
-        error = one.get("ctx", {}).get("error")
+        location = steps if last == "[key]" else details["loc"]
+        error = details.get("ctx", {}).get("error")
         hint = getattr(error, "hint", None)
         if isinstance(error, ParameterError):
-            told = f"must {error.must}, got {_came(error, one['input'])}"
+            sentence = f"must {error.must}, got {_format_came(error, details['input'])}"
         elif isinstance(error, WrongError):
-            told = str(error)
-            place = place if error.key is None else (*place, error.key)
+            sentence = str(error)
+            location = location if error.key is None else (*location, error.key)
         else:
-            told = _MUST.get(one["type"]) or f"must {one['msg'].partition(' should ')[2]}"
-            if one["type"] == "extra_forbidden":
-                hint = suggest(str(last), sorted(_known(way)))
-            elif one["type"] != "missing":
-                told += f", got {_shown(one['input'])}"
-        yield Mistake(f"{_place(place)} {told}", hint)
+            sentence = _MUST.get(details["type"]) or f"must {details['msg'].partition(' should ')[2]}"
+            if details["type"] == "extra_forbidden":
+                hint = suggest(str(last), sorted(_known_keys(steps)))
+            elif details["type"] != "missing":
+                sentence += f", got {_format_value(details['input'])}"
+        yield Mistake(f"{_format_location(location)} {sentence}", hint)
 
 
-def _place(way: Sequence[str | int]) -> str:
-    """The heading of the table, and the key in it; a value of a list by its number."""
-    size = _SECTIONS.get(str(way[0]), 1)
-    inner = "".join(f"[{step}]" if isinstance(step, int) else f".{_dotted([step])}" for step in way[size:])
-    return f"[{_dotted(way[:size])}] {inner.removeprefix('.')}".rstrip()
+def _format_location(steps: Sequence[str | int]) -> str:
+    """Format the heading of the table and the key in it; a value of a list has its number."""
+    size = _SECTIONS.get(str(steps[0]), 1)
+    inner = "".join(f"[{step}]" if isinstance(step, int) else f".{_format_heading([step])}" for step in steps[size:])
+    return f"[{_format_heading(steps[:size])}] {inner.removeprefix('.')}".rstrip()
 
 
-def _dotted(steps: Sequence[str | int]) -> str:
-    """Names as they stand in a heading; strange ones with escapes."""
+def _format_heading(steps: Sequence[str | int]) -> str:
+    """Format names as in a heading; unusual ones have escapes."""
     names = (str(step) for step in steps)
-    return ".".join(name if _BARE.fullmatch(name) else _secretless(cut(ascii(name))) for name in names)
+    return ".".join(name if _BARE.fullmatch(name) else _hide_secrets(cut(ascii(name))) for name in names)
 
 
-def _known(way: Sequence[str | int]) -> list[str]:
-    """The keys of the table at the end of a way."""
+def _known_keys(steps: Sequence[str | int]) -> list[str]:
+    """List the keys of the table at the end of these steps."""
     kind: Any = Settings
-    for step in way:
+    for step in steps:
         kind = get_args(kind)[-1] if get_origin(kind) is dict else kind.model_fields[step].annotation
         kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
     return [name for name in kind.model_fields if name != "name"]
 
 
-def _came(error: ParameterError, value: object) -> str:
-    return _shown(value) if error.came == came(value) else _secretless(error.came)
+def _format_came(error: ParameterError, value: object) -> str:
+    return _format_value(value) if error.came == came(value) else _hide_secrets(error.came)
 
 
-def _shown(value: object) -> str:
-    """A value of the file in a message, unless it may hold a password."""
+def _format_value(value: object) -> str:
+    """Format a value of the file for a message, unless it may hold a password."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
@@ -176,9 +180,9 @@ def _shown(value: object) -> str:
         return value.isoformat()
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
-    return _secretless(came(value))
+    return _hide_secrets(came(value))
 
 
-def _secretless(text: str) -> str:
-    """The text, unless it looks like an address, or names a password."""
+def _hide_secrets(text: str) -> str:
+    """Return the text, unless it looks like an address or names a password."""
     return HIDDEN if "@" in text or "://" in text or "password" in text.lower() else text

@@ -27,32 +27,32 @@ _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked 
 
 
 def check_sources(settings: Settings) -> list[str]:
-    """What is wrong with them, one sentence each; none where every declared column is there and of its kind."""
-    return [said for data in settings.data.values() for said in _mistakes(data)]
+    """List the mistakes, one sentence each; none if every declared column is there and of its kind."""
+    return [sentence for data in settings.data.values() for sentence in _find_mistakes(data)]
 
 
 def missing_in_sources(settings: Settings) -> list[str]:
-    """How many values of each column whose type is declared are missing, one sentence each; rows are read for these."""
+    """Count the missing values of each column of a declared type, one sentence each; reads rows."""
     from dpselect.engines.inspection import missing_as_declared
     from dpselect.rows import parse_types
 
     return [
-        f"[data.{data.name}] types.{said}"
+        f"[data.{data.name}] types.{sentence}"
         for data in settings.data.values()
         if data.types
-        for said in missing_as_declared(plain(data.source), parse_types(data.types), table=data.table)
+        for sentence in missing_as_declared(plain(data.source), parse_types(data.types), table=data.table)
     ]
 
 
-def _mistakes(data: DataSettings) -> list[str]:
-    """What is wrong with one. Where not even the first question could be asked, nothing more."""
-    first, *others = _attempts(data)
-    found = [*_of_size(data), *_tried(data, *first)]
-    return found or [said for one in others for said in _tried(data, *one)]
+def _find_mistakes(data: DataSettings) -> list[str]:
+    """List the mistakes of one data set: if not even the first question could be asked, only that one's."""
+    first, *others = _list_attempts(data)
+    mistakes = [*_check_size(data), *_try_to_open(data, *first)]
+    return mistakes or [sentence for attempt in others for sentence in _try_to_open(data, *attempt)]
 
 
-def _of_size(data: DataSettings) -> Iterator[str]:
-    """Files that are larger than what is declared, by which answers leave."""
+def _check_size(data: DataSettings) -> Iterator[str]:
+    """Yield a sentence if files are larger than the size that is declared, which decides when answers leave."""
     if sizes_of(plain(data.source)) > data.sizes.all_bytes:
         yield (
             f"[data.{data.name}] sizes.bytes must be at least the size of the files\n"
@@ -60,51 +60,70 @@ def _of_size(data: DataSettings) -> Iterator[str]:
         )
 
 
-def _tried(data: DataSettings, what: str, attempt: Callable[[], None]) -> list[str]:
-    """The mistake of one attempt, if it has one."""
+def _try_to_open(data: DataSettings, location: str, attempt: Callable[[], None]) -> list[str]:
+    """Return the mistake of one attempt, if it has one."""
     try:
         attempt()
     except DpselectError as error:
-        whole = isinstance(error, (ParameterError, DataError)) and str(error).partition(" must ")[0] in _OF_ALL
-        return [f"[data.{data.name}] {error}" if whole else f"[data.{data.name}] {what}: {error}"]
+        concerns_all = isinstance(error, (ParameterError, DataError)) and str(error).partition(" must ")[0] in _OF_ALL
+        return [f"[data.{data.name}] {error}" if concerns_all else f"[data.{data.name}] {location}: {error}"]
     return []
 
 
-def _attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Where each column is declared, and what opens an engine that looks at it and at its type."""
+def _list_attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield where each column is declared, and a call that opens an engine to look at it and its type."""
     first = data.items[0]
     for key in data.items:
-        yield "items", partial(_opened, data, key)
+        yield "items", partial(_open_engine, data, key)
     for column in data.groups:
-        other = next((key for key in data.items if column not in key_columns(key)), None)  # items that it is no part of
-        yield "groups", partial(_opened, data, column) if other is None else partial(_opened, data, other, (column,))
+        other_key = next(
+            (key for key in data.items if column not in key_columns(key)), None
+        )  # items that it is no part of
+        yield (
+            "groups",
+            partial(_open_engine, data, column)
+            if other_key is None
+            else partial(_open_engine, data, other_key, (column,)),
+        )
     for column, allowed in data.filters.items():
-        named = filters.column(column)
-        listed = "" if allowed is None else f" AND {named} IN ({', '.join(map(filters.literal, allowed))})"
-        yield f"filters.{column}", partial(_opened, data, first, where=f"{named} IS NOT NULL{listed}")
+        column_sql = filters.column(column)
+        values_condition = (
+            "" if allowed is None else f" AND {column_sql} IN ({', '.join(map(filters.literal, allowed))})"
+        )
+        yield (
+            f"filters.{column}",
+            partial(_open_engine, data, first, where=f"{column_sql} IS NOT NULL{values_condition}"),
+        )
     for column, weight in data.weights.items():
         totals = Totals.of(column, weight.at_most, weight.unit)
-        yield f"weights.{column}", partial(_opened, data, first, (), totals, split=None)
+        yield f"weights.{column}", partial(_open_engine, data, first, (), totals, split=None)
     for column in data.values:
-        yield f"values.{column}", partial(_opened, data, column, check=lambda engine: engine.check_values(), split=None)
+        yield (
+            f"values.{column}",
+            partial(_open_engine, data, column, check=lambda engine: engine.check_values(), split=None),
+        )
     for column, items in data.domains.items():
-        check = partial(_check, Listed(items))
-        yield f"domains.{column}", partial(_opened, data, column, check=check)
+        check = partial(_check_items, Listed(items))
+        yield f"domains.{column}", partial(_open_engine, data, column, check=check)
 
 
-def _check(items: Listed, engine: Engine) -> None:
+def _check_items(items: Listed, engine: Engine) -> None:
     engine.check(items)
 
 
-def _opened(
-    data: DataSettings, item: Key, *asked: Any, check: Callable[[Engine], object] | None = None, **given: Any
+def _open_engine(
+    data: DataSettings,
+    item: Key,
+    *engine_arguments: Any,
+    check: Callable[[Engine], object] | None = None,
+    **arguments: Any,
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
-    given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
-    given |= {"types": data.types} if data.types else {}
+    arguments = {"user": plain(data.user), "table": data.table, "split": data.split, **arguments}
+    arguments |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
         during = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name
-        given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
-    with dataset_of(plain(data.source), item=plain(item), **given).engine(*asked) as engine:
+        arguments |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
+    with dataset_of(plain(data.source), item=plain(item), **arguments).engine(*engine_arguments) as engine:
         if check is not None:
             check(engine)

@@ -14,17 +14,17 @@ EXAMPLES = "0" * 60  # how the digests of the example begin, whose tokens nobody
 
 
 def fresh_token() -> str:
-    """A new token: 43 characters that can stand in a header or an address."""
+    """Return a new token: 43 characters that can stand in a header or an address."""
     from dpselect.draws.entropy import fresh_key
 
     return urlsafe_b64encode(fresh_key(SIZE)).decode("ascii").rstrip("=")
 
 
 def digest(token: str) -> str:
-    """The SHA-256 of a token in hexadecimal. A token is random, so that nothing slower is needed."""
+    """Return the SHA-256 of a token in hexadecimal. A token is random, so that nothing slower is needed."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def example() -> str:
-    """A file of settings with every key; it reads without mistakes, and nobody knows the tokens of its digests."""
+    """Return a settings file with every key; it reads without mistakes, and nobody knows the tokens of its digests."""
     return (files("dpselect.gateway.settings") / "example.toml").read_text("utf-8")

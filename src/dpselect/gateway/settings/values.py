@@ -28,7 +28,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.address import Address
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
-from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
+from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, reading_context
 from dpselect.ledger import default_unit
 
 __all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
@@ -107,14 +107,14 @@ class Bounds(Table):
 
 
 class Sizes(Table):
-    """How large the data are, as their owner says: forecasts imagine such data, and they decide when answers leave."""
+    """The size of data as their owner declares it: forecasts imagine such data, and it decides when answers leave."""
 
     users: int = Field(default=10_000, ge=1, le=MOST_USERS)
     """How many there are."""
     items: int = Field(default=2_000, ge=1, le=MOST_ITEMS)
     """How many there are."""
     items_per_user: Annotated[kinds.Number, Field(gt=0, le=MOST_ITEMS)] = Field(
-        default_factory=lambda given: min(Fraction(10), Fraction(given.get("items", 20), 2))
+        default_factory=lambda fields: min(Fraction(10), Fraction(fields.get("items", 20), 2))
     )
     """On average, at most nine tenths of `items`; unless given, 10 or half of `items`."""
     skew: Annotated[kinds.Number, Field(ge=0, le=10)] = Fraction(11, 10)
@@ -128,24 +128,24 @@ class Sizes(Table):
 
     @field_validator("items_per_user")
     @classmethod
-    def _fewer_than_there_are(cls, each: Fraction, info: ValidationInfo) -> Fraction:
-        if each > Fraction(9, 10) * info.data.get("items", MOST_USERS):
+    def _fewer_than_there_are(cls, items_per_user: Fraction, info: ValidationInfo) -> Fraction:
+        if items_per_user > Fraction(9, 10) * info.data.get("items", MOST_USERS):
             raise WrongError("must be at most nine tenths of items")
-        return each
+        return items_per_user
 
     @property
     def all_rows(self) -> int:
-        """How many rows there are at most."""
+        """The largest number of rows."""
         return self.rows or round(self.users * self.items_per_user)
 
     @property
     def all_bytes(self) -> int:
-        """How long they are together, at most."""
+        """The largest number of bytes."""
         return self.bytes or self.all_rows * BYTES_OF_A_ROW
 
 
 class DataSettings(Named):
-    """One data set: where it is, whom the promise is about, and what may be asked of it.
+    """The settings of a data set: where it is, whom the promise is about, and what may be asked of it.
 
     The name is also that of its account in the ledger. A key is checked against those that stand before it here.
     """
@@ -209,18 +209,21 @@ class DataSettings(Named):
     changes."""
 
     @property
-    def whom(self) -> str:
-        """Whom the promise is about, in words."""
+    def protected_unit(self) -> str:
+        """The words for whom the promise protects."""
         return self.unit or default_unit(None if self.user is None else key_to_text(self.user), self.period)
 
     @field_validator("source")
     @classmethod
     def _is_not_written(cls, source: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
-        """What the gateway writes is not read as data."""
-        roots = [one.partition("**")[0].rstrip(os.sep) for one in ((source,) if isinstance(source, str) else source)]
+        """Refuse a source that holds what the gateway writes."""
+        roots = [
+            path_pattern.partition("**")[0].rstrip(os.sep)
+            for path_pattern in ((source,) if isinstance(source, str) else source)
+        ]
         inside = [
             key
-            for key, path in around(info).written.items()
+            for key, path in reading_context(info).written_paths.items()
             if any(path == root or path.startswith(root + os.sep) for root in roots)
         ]
         if inside:
@@ -232,57 +235,57 @@ class DataSettings(Named):
 
     @field_validator("user")
     @classmethod
-    def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
+    def _is_given(cls, user: Key | None, info: ValidationInfo) -> Key | None:
         if user is None and "source" in info.data and Address.parse(info.data["source"]).prepared is None:
             raise WrongError("must be given", "only a file of prepared data says itself who its users are")
         return user
 
     @field_validator("items", "groups", "filters", "weights", "values", "time")
     @classmethod
-    def _is_not_who(cls, found: Any, info: ValidationInfo) -> Any:
-        """No column that says who a user is can be asked about: each of its values would be of few users."""
-        whose = {name.lower() for name in key_columns(info.data.get("user") or ())}
+    def _is_not_user(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse columns that say who a user is: each of their values would be of few users."""
+        user_columns = {name.lower() for name in key_columns(info.data.get("user") or ())}
         for name in (
-            key_columns(found) if isinstance(found, str) else (name for key in found or () for name in key_columns(key))
+            key_columns(value) if isinstance(value, str) else (name for key in value or () for name in key_columns(key))
         ):
-            if name.lower() in whose:
+            if name.lower() in user_columns:
                 raise WrongError(f"must not hold {name!r}, which says who a user is")
-        return found
+        return value
 
     @field_validator("domains")
     @classmethod
-    def _can_be_asked(cls, found: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-        """A list of items is of a column that can be asked about."""
-        asked = [name for key in info.data.get("items", ()) for name in key_columns(key)] + [
+    def _check_domain_columns(cls, domains: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        """Refuse lists of items for columns that cannot be asked about."""
+        columns = [name for key in info.data.get("items", ()) for name in key_columns(key)] + [
             *info.data.get("groups", ())
         ]
-        for column in found:
-            if column not in asked and "items" in info.data:
-                raise WrongError(f"must be of columns of items or of groups, got {column!r}", suggest(column, asked))
-        return found
+        for column in domains:
+            if column not in columns and "items" in info.data:
+                raise WrongError(f"must be of columns of items or of groups, got {column!r}", suggest(column, columns))
+        return domains
 
     @field_validator("table", "snapshot")
     @classmethod
-    def _goes_with_source(cls, found: Any, info: ValidationInfo) -> Any:
-        """What goes only with files, or only with what is none."""
+    def _goes_with_source(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse what goes only with files, or only without, and does not fit the source."""
         source = info.data.get("source")
-        kind = None if source is None else _kind(source)
-        database = kind in ("address", "duckdb")
-        if info.field_name == "table" and found is None and database:
+        kind = None if source is None else _kind_of_source(source)
+        is_database = kind in ("address", "duckdb")
+        if info.field_name == "table" and value is None and is_database:
             raise WrongError("must be given: which of the database is meant?")
-        if info.field_name == "table" and found and not database and kind not in ("folder", None):
+        if info.field_name == "table" and value and not is_database and kind not in ("folder", None):
             raise WrongError("must be left out if the source is files")
-        if info.field_name == "snapshot" and found and not database and kind is not None:
+        if info.field_name == "snapshot" and value and not is_database and kind is not None:
             hint = "a file's own times show when it was written"
             raise WrongError("must be left out if the source is files", hint)
-        return found
+        return value
 
     @field_validator("split")
     @classmethod
-    def _splits_one_column(cls, found: str | None, info: ValidationInfo) -> str | None:
-        if found is not None and not all(isinstance(key, str) for key in info.data.get("items", ())):
+    def _splits_one_column(cls, separator: str | None, info: ValidationInfo) -> str | None:
+        if separator is not None and not all(isinstance(key, str) for key in info.data.get("items", ())):
             raise WrongError("must be left out if an item is several columns")
-        return found
+        return separator
 
     @field_validator("period")
     @classmethod
@@ -293,10 +296,10 @@ class DataSettings(Named):
 
     @field_validator("timezone", "since")
     @classmethod
-    def _goes_with_period(cls, found: Any, info: ValidationInfo) -> Any:
-        if found is not None and not info.data.get("period", True):
+    def _goes_with_period(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and not info.data.get("period", True):
             raise WrongError("must be left out without period")
-        return found
+        return value
 
     @field_validator("since")
     @classmethod
@@ -310,14 +313,14 @@ class DataSettings(Named):
         return since
 
 
-def _kind(source: str | tuple[str, ...]) -> str:
-    """What a name says that a source is; a folder where it says nothing that is known."""
+def _kind_of_source(source: str | tuple[str, ...]) -> str:
+    """Return the kind of a source by its name, or `folder` if the name has no known kind."""
     address = Address.parse(source)
     return "address" if address.is_elsewhere else address.file_kind or "folder"
 
 
 class Person(Named):
-    """Somebody who may sign in. The name is also that of the analyst in the ledger."""
+    """The settings of a person who may sign in. The name is also that of the analyst in the ledger."""
 
     role: kinds.OneRole
     """`"owner"` (grants, approves, sees the record), `"analyst"` (plans, asks, reads answers) or `"auditor"`
@@ -342,22 +345,22 @@ class Person(Named):
     @field_validator("data")
     @classmethod
     def _are_declared(cls, data: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
-        known = around(info).data
-        for one in data or ():
-            if known is not None and one not in known:
-                raise ParameterError("value", "name data sets", repr(one), suggest(one, known))
+        known_names = reading_context(info).data
+        for name in data or ():
+            if known_names is not None and name not in known_names:
+                raise ParameterError("value", "name data sets", repr(name), suggest(name, known_names))
         return data
 
     @field_validator("token", "subject")
     @classmethod
-    def _is_nobody_elses(cls, found: str | None, info: ValidationInfo) -> str | None:
+    def _is_nobody_elses(cls, value: str | None, info: ValidationInfo) -> str | None:
         name = info.data.get("name", "")
-        if found is None:
+        if value is None:
             return None
-        other = around(info).taken.setdefault((info.field_name, found), name)
-        if other != name:
-            raise WrongError(f"must be another than that of {other}")
-        return found
+        holder = reading_context(info).sign_ins.setdefault((info.field_name, value), name)
+        if holder != name:
+            raise WrongError(f"must be another than that of {holder}")
+        return value
 
 
 class Proxy(Table):
@@ -383,7 +386,7 @@ class Oidc(Table):
 
 
 class ServerSettings(Table):
-    """How the server runs."""
+    """The settings of the server."""
 
     ledger: kinds.Ledger = Field(repr=False)
     """The [ledger](budgets.md): a file or a `postgresql://` address."""
@@ -401,7 +404,7 @@ class ServerSettings(Table):
     """How many questions run at once."""
     waiting: int = Field(default=100, ge=1, le=1_000_000)
     """The most questions that wait, of all people together."""
-    waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: min(20, given.get("waiting", 20)))
+    waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda fields: min(20, fields.get("waiting", 20)))
     """The most questions of one person that wait; at most `waiting`."""
     rate: int = Field(default=50, ge=1, le=1_000_000)
     """Requests per second of one person."""
@@ -414,36 +417,36 @@ class ServerSettings(Table):
 
     @field_validator("ledger", "folder")
     @classmethod
-    def _is_written(cls, found: str | Path, info: ValidationInfo) -> str | Path:
-        if str(info.data.get("ledger", "")) == str(found):
+    def _is_written(cls, path: str | Path, info: ValidationInfo) -> str | Path:
+        if str(info.data.get("ledger", "")) == str(path):
             raise WrongError("must be another path than ledger")
-        around(info).written[str(info.field_name)] = str(found)
-        return found
+        reading_context(info).written_paths[str(info.field_name)] = str(path)
+        return path
 
     @field_validator("waiting_each")
     @classmethod
-    def _waits_with_all(cls, each: int, info: ValidationInfo) -> int:
-        if each > info.data.get("waiting", each):
+    def _waits_with_all(cls, waiting_each: int, info: ValidationInfo) -> int:
+        if waiting_each > info.data.get("waiting", waiting_each):
             raise WrongError(f"must be at most waiting = {info.data['waiting']}")
-        return each
+        return waiting_each
 
 
-def _named(found: object, read: ValidatorFunctionWrapHandler) -> Any:
-    """Each knows its own name; no two have one that looks the same."""
-    if not isinstance(found, dict):
-        return read(found)
-    if not found:
+def _parse_named(tables: object, read: ValidatorFunctionWrapHandler) -> Any:
+    """Parse tables that know their own names, no two of which look the same."""
+    if not isinstance(tables, dict):
+        return read(tables)
+    if not tables:
         raise WrongError("must have at least one")
-    if len({normalize("NFC", name) for name in found}) < len(found):
+    if len({normalize("NFC", name) for name in tables}) < len(tables):
         raise WrongError("must not have two names that look the same")
-    if any(isinstance(one, dict) and "" in one for one in found.values()):
+    if any(isinstance(table, dict) and "" in table for table in tables.values()):
         raise WrongError("must not have a key without a name")
-    return read({name: {**one, "": name} if isinstance(one, dict) else one for name, one in found.items()})
+    return read({name: {**table, "": name} if isinstance(table, dict) else table for name, table in tables.items()})
 
 
 class Settings(Table):
-    """Everything the owner declares."""
+    """The settings of a gateway: everything that the owner declares."""
 
     server: ServerSettings
-    data: Annotated[dict[kinds.Name, DataSettings], WrapValidator(_named)]
-    people: Annotated[dict[kinds.Name, Person], WrapValidator(_named)]
+    data: Annotated[dict[kinds.Name, DataSettings], WrapValidator(_parse_named)]
+    people: Annotated[dict[kinds.Name, Person], WrapValidator(_parse_named)]

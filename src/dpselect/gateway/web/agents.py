@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.agents import LOOK, here
-from dpselect.gateway.web.api import looked, written
+from dpselect.gateway.agents import LOOK, open_desk
+from dpselect.gateway.web.api import find_job, json_response
 from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
 from dpselect.mcp.desk import is_open
@@ -20,29 +20,29 @@ from dpselect.mcp.tools import AgentTools
 
 
 async def agents(request: Request) -> Response:
-    """The reply to a message; nothing where it asks for none."""
+    """Reply to a message of an agent, with nothing if it asks for no reply."""
     gateway, person = request.state.gateway, request.state.person
-    thinking = partial(desk_of(request).run, person.name)
+    run = partial(desk_of(request).run, person.name)
     try:
-        message = await thinking(parse_message, await request.body())
-    except MessageError as wrong:
-        return written(error_reply(wrong), 400)
-    tools = AgentTools(here(gateway, person))
-    reply = await thinking(reply_to, message, tools, version("dpselect"), tools.begin)
+        message = await run(parse_message, await request.body())
+    except MessageError as error:
+        return json_response(error_reply(error), 400)
+    tools = AgentTools(open_desk(gateway, person))
+    reply = await run(reply_to, message, tools, version("dpselect"), tools.begin)
     if reply is None:
         return Response(status_code=202)
-    found: dict[str, Any] = reply.get("result", {})
-    if "state" in found:  # the job of a question
+    result: dict[str, Any] = reply.get("result", {})
+    if "state" in result:  # the job of a question
         with desk_of(request).holding(person.name):
-            job = found
+            job = result
             while is_open(job):
                 await asyncio.sleep(LOOK)
                 if await request.is_disconnected():  # the question goes on; asked again it is the same one
                     return Response(status_code=202)
-                job = await looked(request, found["id"])
-        said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(AgentTools(here(gateway, request.state.person)).finish, job), **said}
-    return written(reply)
+                job = await find_job(request, result["id"])
+        kept_fields = {name: result[name] for name in ("resultType",) if name in result}
+        reply["result"] = {**await run(AgentTools(open_desk(gateway, request.state.person)).finish, job), **kept_fields}
+    return json_response(reply)
 
 
 ROUTE = Route("POST", "/mcp", agents, ANALYST)

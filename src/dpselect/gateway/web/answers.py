@@ -7,49 +7,52 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpselect.gateway.gateway import Answer
-from dpselect.gateway.pages.words import asked
+from dpselect.gateway.pages.words import format_question
 
 CSV = "text/csv; charset=utf-8"
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """A form of an answer: its media type, what it is in words, and how it is written."""
+    """A form of an answer: its media type, its description in words, and its writer."""
 
     media: str
-    said: str
+    description: str
     write: Callable[[Answer], bytes]
     download: bool = False
 
 
-def _text(said: str) -> bytes:
-    return said.encode("utf-8", "backslashreplace")
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _svg(answer: Answer) -> bytes:
-    return _text(replace(answer.release.plot(), title=asked(answer.question)).svg())
+    return _encode(replace(answer.release.plot(), title=format_question(answer.question)).svg())
 
 
 def _html(answer: Answer) -> bytes:
-    """The release as a notebook shows it and its picture, on a page of its own."""
+    """Return a page with the release as a notebook shows it, and its picture."""
     from dpselect.release import charts
 
     title, picture = (
-        html.escape(asked(answer.question)),
+        html.escape(format_question(answer.question)),
         charts.draw_release(answer.release) if answer.release.items else None,
     )
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
-    shown = answer.release._repr_html_() + (picture.html() if picture else "")
-    return _text(f"{head}<body><main><h1>{title}</h1>{shown}</main></body></html>")
+    release_html = answer.release._repr_html_() + (picture.html() if picture else "")
+    return _encode(f"{head}<body><main><h1>{title}</h1>{release_html}</main></body></html>")
 
 
 FORMS = {
     "json": AnswerForm("application/json", "as JSON", lambda answer: answer.json),
-    "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _text(answer.release.to_csv()), download=True),
+    "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _encode(answer.release.to_csv()), download=True),
     "plain-csv": AnswerForm(
-        CSV, "as CSV, with labels as they are", lambda answer: _text(answer.release.to_csv(escape=False)), download=True
+        CSV,
+        "as CSV, with labels as they are",
+        lambda answer: _encode(answer.release.to_csv(escape=False)),
+        download=True,
     ),
     "parquet": AnswerForm(
         "application/vnd.apache.parquet", "as Parquet", lambda answer: answer.release._parquet(), download=True

@@ -20,7 +20,7 @@ from dpselect.gateway.pages.rendering import problem_page
 from dpselect.gateway.problems import Refused, mistake, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web import agents
-from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
+from dpselect.gateway.web.api import ROUTES, SIGN_IN, json_response
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.routes import Route
@@ -28,37 +28,37 @@ from dpselect.release.formatting import Json
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
-    """The whole of it, for any ASGI server. Without a gateway it makes one when it starts."""
+    """Make the ASGI application. Without a gateway it makes one when it starts."""
 
     @contextlib.asynccontextmanager
-    async def living(app: Starlette) -> AsyncIterator[None]:
-        found = Gateway(settings, file=file) if gateway is None else gateway
-        app.state.gateway, app.state.bell, app.state.desk = found, Bell(found), Desk()
-        found.start()
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        served_gateway = Gateway(settings, file=file) if gateway is None else gateway
+        app.state.gateway, app.state.bell, app.state.desk = served_gateway, Bell(served_gateway), Desk()
+        served_gateway.start()
         try:
             yield
         finally:
-            found.stop()
+            served_gateway.stop()
 
     from dpselect.gateway.web.openapi import document
 
     routes = all_routes()
     app = Starlette(
-        routes=_mounted(routes, Rates(settings.server.rate)),
-        lifespan=living,
-        exception_handlers={HTTPException: _unknown},
+        routes=_mount(routes, Rates(settings.server.rate)),
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _answer_unknown},
     )
     app.state.document = document(settings)
     return Guards(app, settings.server)
 
 
 def all_routes() -> Sequence[Route]:
-    """Those of the API and those of the pages."""
+    """Return the addresses of the API, of the pages and of agents."""
     return [*ROUTES, *PAGES, agents.ROUTE]
 
 
-def _mounted(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:
-    """One address may have several methods."""
+def _mount(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:
+    """Join the methods of each address."""
     by_path: defaultdict[str, dict[str, Route]] = defaultdict(dict)
     for route in routes:
         by_path[route.path][route.method] = route
@@ -78,8 +78,8 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
 
 
 async def _admit(request: Request, route: Route, rates: Rates) -> None:
-    """Who asks, and may they?"""
-    person = await request.app.state.gateway.people.of(request)
+    """Find out who asks, and refuse what they may not do."""
+    person = await request.app.state.gateway.people.authenticate(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
     if not route.roles:
         return
@@ -88,12 +88,12 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
     if not rates.allow(person.name):
         raise Refused("too-many", "Too many requests at once. Wait a second.", after=1)
     if person.role not in route.roles:
-        may = " or ".join(sorted(str(role) for role in route.roles))
-        raise Refused("role", f"Only {may} may do this; you are {person.role}.")
+        roles = " or ".join(sorted(str(role) for role in route.roles))
+        raise Refused("role", f"Only {roles} may do this; you are {person.role}.")
 
 
 def _problem_response(request: Request, route: Route, error: Exception) -> Response:
-    """A mistake as problem details; whatever else goes wrong is in the log."""
+    """Return a mistake as problem details; whatever else goes wrong is in the log."""
     details = of_error(error)
     if mistake(error) is None:
         request.app.state.gateway.log.failed("a request failed", error, path=route.path, method=request.method)
@@ -101,30 +101,30 @@ def _problem_response(request: Request, route: Route, error: Exception) -> Respo
     headers = {} if after is None else {"Retry-After": str(after)}
     if details["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return _page(request, details, headers) if route.page else _problem(details, headers)
+    return _page_response(request, details, headers) if route.page else _json_problem(details, headers)
 
 
-async def _unknown(request: Request, error: Exception) -> Response:
-    """An address or a method that is not there. A browser is told so on a page."""
-    found = error if isinstance(error, HTTPException) else HTTPException(404)
-    if found.status_code == 405:
+async def _answer_unknown(request: Request, error: Exception) -> Response:
+    """Answer for an address or a method that is not there; a browser gets a page."""
+    http_error = error if isinstance(error, HTTPException) else HTTPException(404)
+    if http_error.status_code == 405:
         details = problem("method", f"This address does not support {request.method}.")
-        return _problem(details, dict(found.headers or {}))
+        return _json_problem(details, dict(http_error.headers or {}))
     details = problem("not-found", "There is nothing at this address.")
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
-        return _problem(details, {})
-    request.state.person = await request.app.state.gateway.people.of(request)
-    return _page(request, {**details, "detail": ""}, {})
+        return _json_problem(details, {})
+    request.state.person = await request.app.state.gateway.people.authenticate(request)
+    return _page_response(request, {**details, "detail": ""}, {})
 
 
-def _page(request: Request, details: Mapping[str, Json], headers: Mapping[str, str]) -> Response:
-    found = problem_page(request, details)
+def _page_response(request: Request, details: Mapping[str, Json], headers: Mapping[str, str]) -> Response:
+    response = problem_page(request, details)
     if details["status"] != 401:  # where the person is sent to sign in
-        found.headers.update(headers)
-    return found
+        response.headers.update(headers)
+    return response
 
 
-def _problem(details: Mapping[str, Json], headers: dict[str, str]) -> Response:
-    found = written(dict(details), int(str(details["status"])), headers)
-    found.headers["content-type"] = "application/problem+json"
-    return found
+def _json_problem(details: Mapping[str, Json], headers: dict[str, str]) -> Response:
+    response = json_response(dict(details), int(str(details["status"])), headers)
+    response.headers["content-type"] = "application/problem+json"
+    return response

@@ -27,22 +27,24 @@ V = TypeVar("V")
 
 
 class Desk:
-    """Takes requests that take long, a few of each person at once, away from the threads that answer all others."""
+    """A desk for requests that take long: a few of each person at once, off the threads that answer all others."""
 
     def __init__(self) -> None:
         self._threads = CapacityLimiter(THREADS)
         self._semaphores: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._line, self._held = Counter[str](), Counter[str]()
 
-    async def run(self, name: str, call: Callable[..., V], *given: object, **more: object) -> V:
-        """The same, in a thread, in its turn."""
-        with _one_of(self._line, name, LINE, "requests"):
+    async def run(self, name: str, call: Callable[..., V], *arguments: object, **keywords: object) -> V:
+        """Run a call in a thread, in its turn, and return its value."""
+        with _hold_place(self._line, name, LINE, "requests"):
             turn = self._semaphores.get(name) or asyncio.Semaphore(EACH)
             self._semaphores[name] = turn
             async with turn:
-                found, error = await to_thread.run_sync(_caught, partial(call, *given, **more), limiter=self._threads)
+                value, error = await to_thread.run_sync(
+                    _catch, partial(call, *arguments, **keywords), limiter=self._threads
+                )
             if error is None:
-                return found  # type: ignore[return-value] # without an error it is the value
+                return value  # type: ignore[return-value] # without an error it is the value
             try:
                 raise error
             finally:
@@ -50,13 +52,13 @@ class Desk:
 
     @contextlib.contextmanager
     def holding(self, name: str) -> Iterator[None]:
-        """A connection that stays open until something happens."""
-        with _one_of(self._held, name, HELD, "connections"):
+        """Hold a place for a connection that stays open until something happens."""
+        with _hold_place(self._held, name, HELD, "connections"):
             yield
 
 
-def _caught(call: Callable[[], V]) -> tuple[V | None, Exception | None]:
-    """An error as a value: a future that raises one holds itself by it, and with it all that the call was given."""
+def _catch(call: Callable[[], V]) -> tuple[V | None, Exception | None]:
+    """Return an error as a value: a future that raises one would keep it, and with it all arguments of the call."""
     try:
         return call(), None
     except Exception as error:
@@ -64,9 +66,9 @@ def _caught(call: Callable[[], V]) -> tuple[V | None, Exception | None]:
 
 
 @contextlib.contextmanager
-def _one_of(counts: Counter[str], name: str, most: int, what: str) -> Iterator[None]:
-    if counts[name] >= most:
-        raise Refused("too-many", f"{most} {what} of yours wait already, which is the most.", after=1)
+def _hold_place(counts: Counter[str], name: str, limit: int, noun: str) -> Iterator[None]:
+    if counts[name] >= limit:
+        raise Refused("too-many", f"{limit} {noun} of yours wait already, which is the most.", after=1)
     counts[name] += 1
     try:
         yield
@@ -77,15 +79,15 @@ def _one_of(counts: Counter[str], name: str, most: int, what: str) -> Iterator[N
 
 
 def desk_of(request: Request) -> Desk:
-    """That of the application."""
-    found: Desk = request.app.state.desk
-    return found
+    """Return the desk of the application."""
+    desk: Desk = request.app.state.desk
+    return desk
 
 
-async def thinking(request: Request, what: Callable[..., V], *given: object, **more: object) -> V:
-    """What the gateway says to the person who asks, where that takes a processor for long."""
+async def run_for_person(request: Request, action: Callable[..., V], *arguments: object, **keywords: object) -> V:
+    """Call the gateway for the person who asks, where that takes a processor for long."""
     gateway, person = request.state.gateway, request.state.person
-    return await desk_of(request).run(person.name, what, gateway, person, *given, **more)
+    return await desk_of(request).run(person.name, action, gateway, person, *arguments, **keywords)
 
 
 # ---- waiting for a question ------------------------------------------------------------------------------------------
@@ -97,14 +99,14 @@ Look = Callable[[], Awaitable[dict[str, Json]]]
 
 
 class Bell:
-    """Wakes whoever waits for a question that has changed."""
+    """A bell that wakes whoever waits for a question that has changed."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self._loop = asyncio.get_running_loop()
-        gateway.watch(self._changed)
+        gateway.watch(self._notify)
 
-    def _changed(self, number: str) -> None:
+    def _notify(self, number: str) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring, number)
 
@@ -113,7 +115,7 @@ class Bell:
             event.set()
 
     async def change(self, number: str, seconds: float) -> None:
-        """Until the question changes, for so long at most."""
+        """Wait until the question changes, for so many seconds at most."""
         event = asyncio.Event()
         self._waiting[number].add(event)
         try:
@@ -126,11 +128,11 @@ class Bell:
                 del self._waiting[number]
 
 
-async def ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
-    """The job when it has ended, or as it is after so many seconds."""
-    until = time.monotonic() + min(seconds, LONGEST)
+async def wait_until_ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
+    """Return the job when it has ended, or as it is after so many seconds."""
+    deadline = time.monotonic() + min(seconds, LONGEST)
     job = await look()
-    while job["state"] not in FINAL and (left := until - time.monotonic()) > 0:
+    while job["state"] not in FINAL and (left := deadline - time.monotonic()) > 0:
         await bell.change(number, min(left, LOOK))
         job = await look()
     return job

@@ -38,34 +38,34 @@ HEADERS = {
 }
 HEAD = 32 * 1024  # bytes of all headers of a request
 SAFE = ("GET", "HEAD", "OPTIONS")
-BURST = 4.0  # seconds of a rate that may come at once
+_BURST = 4.0  # seconds of a rate that may come at once
 
 
 class Guards:
-    """Around the whole application."""
+    """Middleware around the whole application: limits, origins and the headers of answers."""
 
     def __init__(self, app: App, server: ServerSettings) -> None:
         self._app, self._server = app, server
         self._hosts = _hosts(server)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        answer = _with_headers(send, scope["path"])
-        wrong = self._wrong(scope, headers)
-        if wrong is not None:
-            await refuse(answer, *wrong)
+        send_with_headers = _with_headers(send, scope["path"])
+        refusal = self._find_refusal(scope, headers)
+        if refusal is not None:
+            await refuse(send_with_headers, *refusal)
             return
-        body: bytes | None = b"" if scope["method"] in ("GET", "HEAD") else await self._body(receive)
+        body: bytes | None = b"" if scope["method"] in ("GET", "HEAD") else await self._read_body(receive)
         if body is None:
-            await refuse(answer, "too-large", f"A request may have at most {self._server.body:,} bytes.")
+            await refuse(send_with_headers, "too-large", f"A request may have at most {self._server.body:,} bytes.")
             return
-        await self._app(scope, _once(body, receive), answer)
+        await self._app(scope, _replay_body(body, receive), send_with_headers)
 
-    def _wrong(self, scope: Scope, headers: Headers) -> tuple[str, str] | None:
+    def _find_refusal(self, scope: Scope, headers: Headers) -> tuple[str, str] | None:
         host = headers.get("host", "")
         if self._hosts is not None and host.lower() not in self._hosts:
             return "host", "The request is for another server."
@@ -76,26 +76,29 @@ class Guards:
             return "malformed", "The length of the request is not a number."
         if length is not None and int(length) > self._server.body:
             return "too-large", f"A request may have at most {self._server.body:,} bytes."
-        if scope["method"] not in SAFE and not _same_site(headers, host):
+        if scope["method"] not in SAFE and not _is_same_site(headers, host):
             return "cross-site", "The request came from another site and was ignored."
         return None
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        """All of it, or None where it is too large."""
-        found = bytearray()
+    async def _read_body(self, receive: Receive) -> bytes | None:
+        """Read the body; return None if it is too large."""
+        received = bytearray()
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                return bytes(found)
-            found += message.get("body", b"")
-            if len(found) > self._server.body:
+                return bytes(received)
+            received += message.get("body", b"")
+            if len(received) > self._server.body:
                 return None
             if not message.get("more_body", False):
-                return bytes(found)
+                return bytes(received)
 
 
-def _same_site(headers: Headers, host: str) -> bool:
-    """A browser says where a request comes from; what says nothing is no browser, and has no cookie of one."""
+def _is_same_site(headers: Headers, host: str) -> bool:
+    """Return whether a request is no cross-site one of a browser.
+
+    A browser says where a request comes from; a caller that says nothing is no browser, and has no cookie of one.
+    """
     if "authorization" in headers:  # which a page of another site cannot add
         return True
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
@@ -107,20 +110,20 @@ def _same_site(headers: Headers, host: str) -> bool:
 
 
 def _hosts(server: ServerSettings) -> set[str] | None:
-    """The names under which this server may be asked; any where it listens to the world without a name."""
+    """Return the names under which this server may be asked, or None for any name."""
     if server.url is not None:
-        named = {urlsplit(server.url).netloc.lower()}
+        names = {urlsplit(server.url).netloc.lower()}
     elif server.host in ("127.0.0.1", "localhost", "::1"):
-        named = set()
+        names = set()
     else:
         return None
-    return named | {f"{name}:{server.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    return names | {f"{name}:{server.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
 
 def _with_headers(send: Send, path: str) -> Send:
-    """Every answer says what a browser may do with it, and none but a stylesheet is kept by one."""
+    """Return a `send` that adds security headers, and forbids caching of all but static files."""
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
@@ -129,25 +132,25 @@ def _with_headers(send: Send, path: str) -> Send:
                 headers["Cache-Control"] = "no-store"
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
-def _once(body: bytes, receive: Receive) -> Receive:
-    """The body that was read already; then whatever else comes, such as that the caller has gone."""
-    given = False
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body that was read already, then whatever else comes."""
+    is_given = False
 
-    async def receiving() -> Message:
-        nonlocal given
-        if not given:
-            given = True
+    async def receive_again() -> Message:
+        nonlocal is_given
+        if not is_given:
+            is_given = True
             return {"type": "http.request", "body": body, "more_body": False}
         return await receive()
 
-    return receiving
+    return receive_again
 
 
 async def refuse(send: Send, kind: str, detail: str) -> None:
-    """A problem, without any handler."""
+    """Send a problem, without any handler."""
     body = json.dumps(problem(kind, detail)).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": KINDS[kind].status, "headers": headers})
@@ -155,16 +158,16 @@ async def refuse(send: Send, kind: str, detail: str) -> None:
 
 
 class Rates:
-    """How many requests a person may send: a number a second, and a few seconds of it at once."""
+    """The rates of people's requests: a number a second, and a few seconds of it at once."""
 
     def __init__(self, rate: int) -> None:
         self._rate = rate
-        self._left: dict[str, tuple[float, float]] = {}
+        self._tokens: dict[str, tuple[float, float]] = {}
 
     def allow(self, name: str) -> bool:
-        """One more request."""
-        now, most = time.monotonic(), self._rate * BURST
-        left, at = self._left.get(name, (most, now))
-        left = min(most, left + (now - at) * self._rate)
-        self._left[name] = (max(0.0, left - 1), now)
-        return left >= 1
+        """Return whether a person may send one more request now, and count it."""
+        now, capacity = time.monotonic(), self._rate * _BURST
+        tokens, checked_at = self._tokens.get(name, (capacity, now))
+        tokens = min(capacity, tokens + (now - checked_at) * self._rate)
+        self._tokens[name] = (max(0.0, tokens - 1), now)
+        return tokens >= 1

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpselect.gateway.asked import OF_TEXTS
-from dpselect.gateway.pages.words import listed
+from dpselect.gateway.pages.words import join_words
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.gateway.web import replies
@@ -29,11 +29,11 @@ from dpselect.questions.schemas import COLUMNS, DELTA, ITEM, NUMBER, SHARE, or_n
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
 
-PROBLEM = "application/problem+json"
-GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
+_PROBLEM = "application/problem+json"
+_GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
 SIGNED = ("sign-in", "role", "unavailable")
 READ = ("content", "parameter")  # where there is a body
-IN_PATH = re.compile(r"{(\w+)}")
+_IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {  # how their addresses begin, and what they are about
     "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; poll for the answer."),
     "answers": ("/v1/answers", "Answers, free for everybody who may use the data."),
@@ -62,9 +62,9 @@ FLAG: Schema = {"type": "boolean", "default": False}
 
 NAME: Schema = {"type": "string", "minLength": 1}
 SOME = or_null(COLUMNS)
-BESIDE: dict[str, Schema] = {
-    name: {**schema, "description": said}
-    for name, schema, said in (
+_DATA_FIELDS: dict[str, Schema] = {
+    name: {**schema, "description": description}
+    for name, schema, description in (
         ("data", or_null(NAME), "the name of the data; optional if there is only one"),
         ("item", SOME, "the column of items, or several columns; for a quantile, the column of values"),
         ("where", or_null(NAME), "a condition that a row must meet to count, on columns that the owner lists"),
@@ -75,7 +75,7 @@ BESIDE: dict[str, Schema] = {
 }
 """In addition to the parameters of a query; the owner's declarations are the defaults."""
 TOTAL = "set the quota to this amount instead of adding it"
-GRANT_BODY: Schema = {
+_GRANT_BODY: Schema = {
     "type": "object",
     "properties": {
         "data": NAME,
@@ -90,14 +90,16 @@ GRANT_BODY: Schema = {
 
 
 def component(verb: str) -> str:
-    """What the schema of a verb's questions is called."""
+    """Return the name of the schema of a verb's questions."""
     return "".join(part.title() for part in verb.split("_")) + "Question"
 
 
 def question(verb: str) -> Schema:
-    """A question of one verb. Only the verb must be there: bounds and domains the owner may have declared."""
-    own = {name: _shared(one) for name, one in schemas(verb).items() if name not in OF_TEXTS}
-    properties = {"verb": {"const": verb}, **own, **BESIDE}
+    """Return the schema of a verb's questions. Only the verb is required: the owner may have declared the rest."""
+    parameter_schemas = {
+        name: _share_item_schema(schema) for name, schema in schemas(verb).items() if name not in OF_TEXTS
+    }
+    properties = {"verb": {"const": verb}, **parameter_schemas, **_DATA_FIELDS}
     return {
         "type": "object",
         "description": str(QUESTIONS[verb].__doc__).partition("\n")[0],
@@ -108,23 +110,23 @@ def question(verb: str) -> Schema:
 
 
 def questions() -> dict[str, Schema]:
-    """The schemas of all questions, and of one of them."""
-    each = {component(verb): question(verb) for verb in PLANS}
-    where = {verb: f"#/components/schemas/{component(verb)}" for verb in PLANS}
-    one = {
-        "oneOf": [{"$ref": ref} for ref in where.values()],
-        "discriminator": {"propertyName": "verb", "mapping": where},
+    """Return the schemas of all questions, and of one of any verb."""
+    question_schemas = {component(verb): question(verb) for verb in PLANS}
+    references = {verb: f"#/components/schemas/{component(verb)}" for verb in PLANS}
+    any_question = {
+        "oneOf": [{"$ref": ref} for ref in references.values()],
+        "discriminator": {"propertyName": "verb", "mapping": references},
     }
-    return {"Question": one, **each, "Item": ITEM, "Grant": GRANT_BODY}
+    return {"Question": any_question, **question_schemas, "Item": ITEM, "Grant": _GRANT_BODY}
 
 
-def _shared(schema: Any) -> Any:
-    """The same with the schema of an item by its name, since it is long and comes often."""
+def _share_item_schema(schema: Any) -> Any:
+    """Return a schema with the schema of an item by its name, since it is long and comes often."""
     if schema == ITEM:
         return {"$ref": "#/components/schemas/Item"}
     if isinstance(schema, dict):
-        return {name: _shared(one) for name, one in schema.items()}
-    return [_shared(one) for one in schema] if isinstance(schema, list) else schema
+        return {name: _share_item_schema(part) for name, part in schema.items()}
+    return [_share_item_schema(part) for part in schema] if isinstance(schema, list) else schema
 
 
 # ---- examples: all can be asked of the demonstration data ----------------------------------------------------
@@ -142,7 +144,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
 GRANT = ("More for one analyst", {"data": "listening", "analyst": "analyst", "epsilon": "1/10", "delta": "1e-7"})
 EXAMPLES: dict[str, dict[str, Any]] = {
     **{
-        name: {which: {"summary": said, "value": value} for which, (said, value) in ASKED.items()}
+        name: {which: {"summary": description, "value": value} for which, (description, value) in ASKED.items()}
         for name in ("plan", "price", "ask")
     },
     "grant": {"more": {"summary": GRANT[0], "value": GRANT[1]}},
@@ -153,24 +155,24 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 class _Untitled(GenerateJsonSchema):
-    """Names of properties say enough."""
+    """A generator of schemas without titles, because names of properties say enough."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - whatever the property is
-        """No property has a title beside its name."""
+        """Return that no property has a title beside its name."""
         return False
 
 
-def _form(name: str) -> Route:
-    """The address of an answer in one form."""
-    of_answer = next(one for one in ROUTES if one.name == "answer")
+def _form_route(name: str) -> Route:
+    """Return the address of an answer in one form."""
+    answer_route = next(route for route in ROUTES if route.name == "answer")
     media = FORMS[name].media.partition(";")[0]
     returns = replies.Release if media == JSON else str if media.startswith("text/") else None
-    refused = (*of_answer.refused, "parameter") if name == "svg" else of_answer.refused  # nothing to draw
-    called, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS[name].said}"
+    refused = (*answer_route.refused, "parameter") if name == "svg" else answer_route.refused  # nothing to draw
+    operation_id, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS[name].description}"
     return replace(
-        of_answer,
-        path=f"{of_answer.path}.{name}",
-        name=called,
+        answer_route,
+        path=f"{answer_route.path}.{name}",
+        name=operation_id,
         summary=summary,
         returns=returns,
         media=media,
@@ -178,28 +180,28 @@ def _form(name: str) -> Route:
     )
 
 
-OPERATIONS = (*ROUTES, *map(_form, FORMS))
+OPERATIONS = (*ROUTES, *map(_form_route, FORMS))
 
 
 def document(settings: Settings | None = None) -> dict[str, Any]:
-    """The whole description."""
-    kinds = dict.fromkeys([*(one.returns for one in OPERATIONS if one.returns is not None), replies.Problem])
+    """Return the whole OpenAPI document."""
+    kinds = dict.fromkeys([*(route.returns for route in OPERATIONS if route.returns is not None), replies.Problem])
     returned, defined = TypeAdapter.json_schemas(
-        [(one, "serialization", TypeAdapter[Any](one)) for one in kinds],
+        [(kind, "serialization", TypeAdapter[Any](kind)) for kind in kinds],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )
     paths: dict[str, dict[str, Any]] = {}
-    for one in OPERATIONS:
-        schema = returned.get((one.returns, "serialization"), {})
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema)
+    for route in OPERATIONS:
+        schema = returned.get((route.returns, "serialization"), {})
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema)
     url = "/" if settings is None or settings.server.url is None else settings.server.url
     return {
         "openapi": "3.1.0",
         "info": {"title": "dpselect gateway", "version": "1", "description": ABOUT},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "servers": [{"url": url}],
-        "tags": [{"name": name, "description": said} for name, (_, said) in TAGS.items()],
+        "tags": [{"name": name, "description": description} for name, (_, description) in TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": {**defined["$defs"], **questions()},
@@ -210,64 +212,67 @@ def document(settings: Settings | None = None) -> dict[str, Any]:
 
 
 def ref(name: str) -> dict[str, Any]:
-    """A schema by its name."""
+    """Return a reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def roles_of(one: Route) -> tuple[str, ...]:
-    """Who may, in words; nobody needs to sign in where there are none."""
-    return tuple(str(role) for role in Role if role in one.roles)
+def roles_of(route: Route) -> tuple[str, ...]:
+    """Return the roles that may use an address; with none, nobody needs to sign in."""
+    return tuple(str(role) for role in Role if role in route.roles)
 
 
-def _operation(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "operationId": one.name,
-        "tags": [next(tag for tag, (first, _) in TAGS.items() if re.match(first, one.path))],
-        "summary": one.summary,
-        "parameters": [*_in_path(one.path), *one.given],
-        "responses": {str(one.status): _success(one, returns), **_refusals(one)},
+def _operation(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "tags": [next(tag for tag, (first, _) in TAGS.items() if re.match(first, route.path))],
+        "summary": route.summary,
+        "parameters": [*_in_path(route.path), *route.parameters],
+        "responses": {str(route.status): _success(route, returns), **_refusals(route)},
     }
-    if one.takes is not None:
-        content: dict[str, Any] = {"schema": ref(one.takes)}
-        if one.name in EXAMPLES:
-            content["examples"] = EXAMPLES[one.name]
-        found["requestBody"] = {"required": True, "content": {JSON: content}}
-    if one.roles:
-        found["description"] = f"For {listed([f'{role}s' for role in roles_of(one)])}."
-        found["x-roles"] = [*roles_of(one)]
+    if route.takes is not None:
+        content: dict[str, Any] = {"schema": ref(route.takes)}
+        if route.name in EXAMPLES:
+            content["examples"] = EXAMPLES[route.name]
+        operation["requestBody"] = {"required": True, "content": {JSON: content}}
+    if route.roles:
+        operation["description"] = f"For {join_words([f'{role}s' for role in roles_of(route)])}."
+        operation["x-roles"] = [*roles_of(route)]
     else:
-        found["security"] = NOBODY
-    return {name: value for name, value in found.items() if value or name == "security"}
+        operation["security"] = NOBODY
+    return {name: value for name, value in operation.items() if value or name == "security"}
 
 
 def _in_path(path: str) -> list[dict[str, Any]]:
-    """The parameters that stand in braces."""
-    room, _, _ = path.partition("/{")
-    means = {"id": f"the id of the {room.rpartition('/')[2].removesuffix('s')}", "data": "the name of the data"}
-    given = {"in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-    return [{"name": name, "description": means[name], **given} for name in IN_PATH.findall(path)]
+    """Return the parameters that stand in braces."""
+    collection, _, _ = path.partition("/{")
+    descriptions = {
+        "id": f"the id of the {collection.rpartition('/')[2].removesuffix('s')}",
+        "data": "the name of the data",
+    }
+    common_fields = {"in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    return [{"name": name, "description": descriptions[name], **common_fields} for name in _IN_PATH.findall(path)]
 
 
-def _success(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"description": one.summary, "content": {one.media: {"schema": returns}}}
-    if one.status == 202:
-        found["headers"] = {
+def _success(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": route.summary, "content": {route.media: {"schema": returns}}}
+    if route.status == 202:
+        response["headers"] = {
             "Location": {"description": "where the question is", "schema": {"type": "string"}, "required": True}
         }
-    return found
+    return response
 
 
-def _refusals(one: Route) -> dict[str, Any]:
-    """One answer for each status, which may stand for several kinds of problems."""
-    kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ())]
-    kinds += [*(READ if one.takes else ()), *(("not-found",) if "{" in one.path else ()), *one.refused]
+def _refusals(route: Route) -> dict[str, Any]:
+    """Return one response for each status, which may stand for several kinds of problems."""
+    kinds = [*_GUARDS, *(() if route.method == "GET" else ("cross-site",)), *(SIGNED if route.roles else ())]
+    kinds += [*(READ if route.takes else ()), *(("not-found",) if "{" in route.path else ()), *route.refused]
     statuses: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds):
         statuses.setdefault(KINDS[kind].status, []).append(kind)
-    found: dict[str, Any] = {}
+    responses: dict[str, Any] = {}
     for status in sorted(statuses):
-        said = "; ".join(f"{kind}: {KINDS[kind].title.lower()}" for kind in statuses[status])
-        found[str(status)] = {"description": said, "content": {PROBLEM: {"schema": ref("Problem")}}}
+        description = "; ".join(f"{kind}: {KINDS[kind].title.lower()}" for kind in statuses[status])
+        responses[str(status)] = {"description": description, "content": {_PROBLEM: {"schema": ref("Problem")}}}
         if status in (429, 503):
-            found[str(status)]["headers"] = {"Retry-After": AFTER}
-    return found
+            responses[str(status)]["headers"] = {"Retry-After": AFTER}
+    return responses

@@ -21,7 +21,7 @@ NOBODY = frozenset[Role]()  # needs to sign in
 
 @dataclass(frozen=True)
 class Route:
-    """One method of one address. Without roles it is open to everybody."""
+    """A method of an address. Without roles it is open to everybody."""
 
     method: str
     path: str
@@ -35,30 +35,30 @@ class Route:
     media: str = JSON
     status: int = 200
     takes: str | None = None  # the schema of the body
-    given: tuple[dict[str, Any], ...] = ()  # parameters of the query and of the header
+    parameters: tuple[dict[str, Any], ...] = ()  # parameters of the query and of the header
     refused: tuple[str, ...] = ()  # kinds of problems beside those that all have
 
 
 class Routes(list[Route]):
-    """Every address of the API, or of the pages. Roles are enforced from here and nowhere else."""
+    """The addresses of the API, or of the pages. Roles are enforced from here and nowhere else."""
 
     def __init__(self, *, pages: bool = False) -> None:
         super().__init__()
         self._pages = pages
 
-    def at(
-        self, method: str, path: str, roles: frozenset[Role], returns: Any = None, **described: Any
+    def route(
+        self, method: str, path: str, roles: frozenset[Role], returns: Any = None, **description: Any
     ) -> Callable[[Handler], Handler]:
-        """The function below answers at this address; its docstring is the summary of the description."""
+        """Return a decorator: the function answers at this address, and its docstring is the summary."""
 
         def add(handler: Handler) -> Handler:
             name, summary = handler.__name__, (handler.__doc__ or "").strip().removesuffix(".")
-            self.append(Route(method, path, handler, roles, self._pages, name, summary, returns, **described))
+            self.append(Route(method, path, handler, roles, self._pages, name, summary, returns, **description))
             return handler
 
         return add
 
 
-async def call(request: Request, what: Callable[..., Any], *given: object) -> Any:
-    """What the gateway says to the person who asks, worked out in a thread."""
-    return await run_in_threadpool(what, request.state.gateway, request.state.person, *given)
+async def call(request: Request, action: Callable[..., Any], *arguments: object) -> Any:
+    """Call the gateway for the person who asks, in a thread."""
+    return await run_in_threadpool(action, request.state.gateway, request.state.person, *arguments)
