@@ -440,7 +440,7 @@ class Dataset(Verbs):
             "user": self.user_columns,
         }
         row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
-        row_fields |= self._address.csv.said
+        row_fields |= self._address.csv.unusual_options
         row_fields |= engine.declared
         if _is_text(self._item):
             row_fields |= {"text": self._item.column} | {

@@ -19,7 +19,7 @@ import dpselect as dps
 from dpselect.engines import identity
 from dpselect.engines.address import Address
 from dpselect.engines.identity import name_of, source_of
-from dpselect.engines.sources.files import find
+from dpselect.engines.sources.files import find_files
 from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
@@ -146,11 +146,11 @@ def test_a_file_that_is_gone_is_not_known_again(tmp_path, monkeypatch):
     write(rows, "a")
 
     def gone(source):
-        found = find(source)
+        found = find_files(source)
         rows.unlink()
         return found
 
-    monkeypatch.setattr("dpselect.engines.identity.find", gone)
+    monkeypatch.setattr("dpselect.engines.identity.find_files", gone)
     named, known = source_of(Address.parse(str(rows)))
     assert named
     assert not known

@@ -20,9 +20,9 @@ from typing import Any
 from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.sources.files import Files, find
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state
-from dpselect.engines.sources.tables import place as place_of_table
+from dpselect.engines.sources.files import Files, find_files
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state_files
+from dpselect.engines.sources.tables import redact_address as place_of_table
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
@@ -64,9 +64,9 @@ def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
 
             return display_name(source), False
         case SourceKind.IBIS:
-            from dpselect.engines.sources.wrapped import called
+            from dpselect.engines.sources.wrapped import ledger_name
 
-            return called(source), False
+            return ledger_name(source), False
         case SourceKind.REMOTE:
             return _remote(source), False
     found = _fingerprint(source) if address.kind is SourceKind.PATHS else None
@@ -93,7 +93,7 @@ def _fingerprint(source: object) -> Json:
         return None
     if is_lake(source):
         with suppress(OSError):
-            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state(source)] or None
+            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state_files(source)] or None
         return None
     files = _files(source)
     if files is None:
@@ -130,7 +130,7 @@ def _files(source: object) -> Files | None:
     if not isinstance(source, (str, os.PathLike, list, tuple)):
         return None
     try:
-        return find(source)
+        return find_files(source)
     except (ParameterError, DataError, OSError):
         return None
 

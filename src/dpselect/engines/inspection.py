@@ -21,7 +21,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import Files, find
+from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.parquet import LACKS
@@ -81,7 +81,7 @@ def inspect(
             return Inspection((*found, f"FAILS: every question is refused: {format_error(error)}"))
     fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
     given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
-    source = address.source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
+    source = address.source if set(csv.unusual_options) <= {"newlines_in_values"} else None  # no command says the rest
     types = {name: one for name, one in columns.proposed.items() if name.isprintable() or name in wanted.types}
     command = [] if fails else _to_paste(source, address.table, types, given)
     return Inspection((*found, *of_rows, *command))
@@ -99,7 +99,7 @@ def _files(address: Address) -> Files | None:
     """The files of a source; none where it is something else."""
     source = address.source
     is_path = address.kind is SourceKind.PATHS and "://" not in str(source)
-    return find(source) if is_path and not is_lake(source) else None
+    return find_files(source) if is_path and not is_lake(source) else None
 
 
 def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:

@@ -26,8 +26,8 @@ from dpselect.engines.prepared.file import PreparedFile, State, read_state, writ
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import ENDING, find, prepared_path
-from dpselect.engines.sources.scans.columns import AskedColumns
+from dpselect.engines.sources.files import ENDING, find_files, prepared_path
+from dpselect.engines.sources.scans.columns import RequestedColumns
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sql.totals import refuse_non_numbers
@@ -201,7 +201,7 @@ def _columns_of(rules: Rules) -> list[tuple[str, str]]:
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
     named = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
-    scan.refuse(AskedColumns(None, named))
+    scan.refuse(RequestedColumns(None, named))
     for parameter, name in named:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
@@ -278,7 +278,7 @@ def _sources(address: Address, before: State | None) -> tuple[Any, ...]:
 def _files(source: object) -> Sequence[str]:
     """Return the files that hold the rows of a source."""
     if not is_lake(source):
-        return find(source).paths
+        return find_files(source).paths
     from dpselect.engines.sources.lake import files_of
 
     return files_of(source)
