@@ -10,7 +10,7 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings
 
@@ -47,7 +47,7 @@ class Sources:
     def _found(self, data: DataSettings) -> Source:
         place: Any = plain(data.source)
         address = Address.parse(place)
-        named, pinned = source_of(address)
+        named, pinned = identify_source(address)
         state = json.dumps(named) if pinned else None
         if data.snapshot is not None:
             state = json.dumps([named, data.snapshot])

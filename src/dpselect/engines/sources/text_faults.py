@@ -65,7 +65,7 @@ def csv_judge(header: Header) -> Callable[[str], Fault]:
 
 
 def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
-    """Return a function that finds what keeps a line from being a record; `reads` decides where Python's reader fails."""
+    """Return a function that finds what keeps a line from being a record; `reads` decides if Python's reader fails."""
 
     def judge(line: str) -> Fault:
         try:

@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.keys import key_columns
 from dpselect._ground.periods import periods_between
 from dpselect.aggregates.totals import Totals
-from dpselect.engines.identity import sizes_of
+from dpselect.engines.identity import file_bytes
 from dpselect.engines.port import Engine
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.flat import dataset_of
@@ -53,7 +53,7 @@ def _mistakes(data: DataSettings) -> list[str]:
 
 def _of_size(data: DataSettings) -> Iterator[str]:
     """Files that are larger than what is declared, by which answers leave."""
-    if sizes_of(plain(data.source)) > data.sizes.all_bytes:
+    if file_bytes(plain(data.source)) > data.sizes.all_bytes:
         yield (
             f"[data.{data.name}] sizes.bytes must be at least the size of the files\n"
             "  hint: they decide when answers leave, so declare them with room to grow"
