@@ -86,7 +86,7 @@ def recalls(repeats: int) -> None:
             if cap is None:
                 totals, cut = None, "SELECT i, count(DISTINCT u) AS n FROM rows GROUP BY i ORDER BY n DESC"
             else:
-                totals, cut = Totals.of("w", cap), CUT.replace("$1", "rows").replace("$2", str(cap))
+                totals, cut = Totals.parse("w", cap), CUT.replace("$1", "rows").replace("$2", str(cap))
             mine = Truth.of(connection.execute(cut).fetchall())
             exact = raw.recall(list(mine.sums)[:K])
             cells = [cell for e in EPSILONS for cell in found(data, totals, e, (mine, raw), repeats)]

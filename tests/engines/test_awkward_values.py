@@ -27,7 +27,7 @@ def answers(source: object, user: str = "user", item: str = "item", **more: obje
 def test_numbers_of_a_list_are_numbers_for_a_quantile():
     rows = {"user": list(range(60)), "item": [n % 7 for n in range(20)] * 3}
     odd = {"user": [*rows["user"], *[99] * len(ANY)], "item": [*rows["item"], *(odd.value for odd in ANY)]}
-    grid = Grid.of((-10, 10), 1)
+    grid = Grid.parse((-10, 10), 1)
     for which in PerUser:
         plain, more = (_places(source, grid, which) for source in (rows, odd))
         assert sum(more.values()) - sum(plain.values()) == 1

@@ -143,7 +143,7 @@ def test_groups_that_are_codes_as_they_are_can_be_asked_for():
     with DuckDBEngine(rows, user="user", item="item", by=("group",), key=b"k") as engine:
         sets = engine.group_sets()
         assert (sets.size, sets.labels([2, 0])) == (3, [9, 7])
-        found = engine.users_at_by(Grid.of((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
+        found = engine.users_at_by(Grid.parse((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
     users = [dict(zip(one.places.tolist(), one.users.tolist(), strict=True)) for one in found.users]
     assert dict(zip(found.groups, users, strict=True)) == {7: {3: 20}, 9: {4: 20}}
 
@@ -173,7 +173,7 @@ def test_labels_come_in_the_order_that_is_asked_for():
 
 
 def test_labels_of_sets_given_by_hand():
-    sets = UserSets.of([["b", "a", "b"], [], ["c", "a"]])
+    sets = UserSets.from_sets([["b", "a", "b"], [], ["c", "a"]])
     assert (sets.offsets.tolist(), sets.codes.tolist(), sets.users) == ([0, 2, 2, 4], [0, 1, 2, 1], 3)
     assert sets.labels([2, 0]) == ["c", "b"]
     assert sets.labels([]) == []

@@ -55,7 +55,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     with opened(connection, item="age") as engine:
         found.append(pairs(engine.grouped(Span(2, 9))))
         for per_user in PerUser:
-            at = engine.users_at(Grid.of((0, 9), 1), per_user)
+            at = engine.users_at(Grid.parse((0, 9), 1), per_user)
             found.append((at.places.tolist(), at.users.tolist()))
     with opened(connection, item="seen") as engine:
         found.append(pairs(engine.top(99)))

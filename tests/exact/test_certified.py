@@ -147,7 +147,7 @@ def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monke
 
 @given(st.integers(1, 2**600))
 def test_all_beyond_the_window_is_light_together(candidates):
-    reach = Reach.of(candidates)
+    reach = Reach.for_candidates(candidates)
     with ctx.workprec(200):
         one = (-arb(reach.exponent)).exp()
         assert one < arb(2) ** -reach.bits

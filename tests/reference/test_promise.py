@@ -19,7 +19,7 @@ from tests.reference.test_renyi_prices import exact, worst_two_points
 
 
 def promise(epsilon, delta):
-    return Promise.of(Fraction(epsilon), Fraction(delta))
+    return Promise.for_account(Fraction(epsilon), Fraction(delta))
 
 
 def budget(epsilon, delta, order):
@@ -65,7 +65,7 @@ def test_without_a_delta_an_account_adds_up():
 
 @pytest.mark.parametrize(("first", "apart"), [("5e-7", "5e-7"), ("6e-7", "2e-7"), ("1e-6", 0), ("2e-6", 0)])
 def test_what_a_first_question_needs_of_delta_is_not_set_apart(first, apart):
-    made = Promise.of(Fraction(1), Fraction("1e-6"), first=Fraction(first))
+    made = Promise.for_account(Fraction(1), Fraction("1e-6"), first=Fraction(first))
     assert made.apart == Fraction(apart)
     assert made.keeps(Spent(failure=min(Fraction(first), made.delta)))
 

@@ -31,7 +31,7 @@ class Promise:
     `order` and `apart`, a part of delta, are settled before a row is read and never change; `granting` raises the
     rest. They depend on the first epsilon and delta, and on the delta of a first question. Proof: docs/composing.md.
 
-    >>> promise = Promise.of(Fraction(1), Fraction(1, 10**6))
+    >>> promise = Promise.for_account(Fraction(1), Fraction(1, 10**6))
     >>> promise.order, float(promise.apart), round(float(promise.renyi), 3)
     (23, 5e-07, 0.527)
     """
@@ -42,7 +42,7 @@ class Promise:
     apart: Fraction
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, first: Fraction = NO_DELTA) -> Promise:
+    def for_account(cls, epsilon: Fraction, delta: Fraction, first: Fraction = NO_DELTA) -> Promise:
         """The promise of a new account. Without a delta, or with an epsilon of next to nothing, it only adds up.
 
         Half of delta is set apart; where the `first` question needs more than the other half, half of what it leaves.

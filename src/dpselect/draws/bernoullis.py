@@ -34,7 +34,7 @@ def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProba
     positive = np.flatnonzero(weights)
     if not len(positive):
         return found
-    buckets = Buckets.of(weights[positive])
+    buckets = Buckets.from_weights(weights[positive])
     low, last = bounds(buckets, unit, probability)
     words = core.source.words(len(positive))
     successes = words < low[buckets.index]
@@ -65,7 +65,7 @@ class Buckets:
     top: Fraction  # the largest weight
 
     @classmethod
-    def of(cls, weights: Given) -> Buckets:
+    def from_weights(cls, weights: Given) -> Buckets:
         """Divide by bit patterns, which order positive floats; integers that no float holds are rounded down."""
         patterns = rounded_down(weights).view(np.int64)
         first, final = int(patterns.min()), int(patterns.max())

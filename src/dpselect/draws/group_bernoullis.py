@@ -23,7 +23,7 @@ from dpselect.draws.weights import Floats, Weights
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:
     """Return (group, successes) for the groups with any; those of equal single scores may all stand under the first."""
-    reach = Reach.of(weights.candidates)
+    reach = Reach.for_candidates(weights.candidates)
     places = nearest(weights, 1, reach.exponent)
     near = places.weights
     best = near.score(0)

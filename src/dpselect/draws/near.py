@@ -107,7 +107,7 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
             if weights.sizes is None and width <= BINS_PER_SCORE * n:
                 from dpselect.draws.score_counts import ScoreCounts
 
-                counts = ScoreCounts.of(_whole(scores), low, int(best))
+                counts = ScoreCounts.from_scores(_whole(scores), low, int(best))
                 return NearGroups(weights, counts.weights(weights.rate), None, counts)
             groups = np.flatnonzero(scores >= low)
         else:

@@ -42,7 +42,7 @@ class Reach:
     bits: int
 
     @classmethod
-    def of(cls, candidates: int) -> Reach:
+    def for_candidates(cls, candidates: int) -> Reach:
         """Choose the reach for a number of candidates."""
         more = max(0, candidates.bit_length() - MANY_BITS)
         return cls(FAR + -(-more * 7 // 10), FAR_BITS + more)  # 7 / 10 > ln 2
@@ -72,7 +72,7 @@ class Peel:
         self.core = core
         self.weights = weights
         self.k = k
-        self.reach: Reach = Reach.of(weights.candidates)
+        self.reach: Reach = Reach.for_candidates(weights.candidates)
         self.places: NearGroups = nearest(weights, k, self.reach.exponent)
         self.near: Weights = self.places.weights
         self.rest: Groups | None = None  # what has no place in there, once a pick falls so far

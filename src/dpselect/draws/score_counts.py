@@ -31,7 +31,7 @@ class ScoreCounts:
     offsets: Whole  # high - low + 1 for all other scores
 
     @classmethod
-    def of(cls, scores: Whole, low: int, high: int) -> ScoreCounts:
+    def from_scores(cls, scores: Whole, low: int, high: int) -> ScoreCounts:
         """Every score, as how far it is above `low`."""
         apart = (scores - np.int64(low)).view(np.uint64)  # exact modulo 2^64, so what is below lies far above
         return cls(scores, low, high, np.minimum(apart, np.uint64(high - low + 1)).view(np.int64))

@@ -38,7 +38,7 @@ class Noise(StrEnum):
 
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     """Find the (group, member) whose rate * score + noise is largest."""
-    reach = Reach.of(weights.candidates).exponent
+    reach = Reach.for_candidates(weights.candidates).exponent
     places = nearest(weights, 1, reach)
     near, best = places.weights, places.weights.score(0)
     x = near.exponents(slice(0, len(near)), best)

@@ -247,7 +247,7 @@ class QuestionsByGroup(ABC):
         from dpselect.aggregates.groups import FoundGroups
 
         if isinstance(groups, FoundGroups):
-            return groups.place
+            return groups.stored_at
         self.check_groups(groups)
         return self._group_lists[groups]
 

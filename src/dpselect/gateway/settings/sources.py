@@ -83,7 +83,7 @@ def _attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
         listed = "" if allowed is None else f" AND {named} IN ({', '.join(map(filters.literal, allowed))})"
         yield f"filters.{column}", partial(_opened, data, first, where=f"{named} IS NOT NULL{listed}")
     for column, weight in data.weights.items():
-        totals = Totals.of(column, weight.at_most, weight.unit)
+        totals = Totals.parse(column, weight.at_most, weight.unit)
         yield f"weights.{column}", partial(_opened, data, first, (), totals, split=None)
     for column in data.values:
         yield f"values.{column}", partial(_opened, data, column, check=lambda engine: engine.check_values(), split=None)
