@@ -62,7 +62,7 @@ def found(data: dps.Dataset, totals: Totals | None, epsilon: str, truths: Sequen
     with data.engine(totals=totals) as engine:
         histogram = engine.top(rows)
     labels = [histogram.label(g, 0) for g in range(len(histogram.counts))]
-    sensitivity = 1 if totals is None else totals.most
+    sensitivity = 1 if totals is None else totals.max_units
     mechanism = LimitedDomain(k=K, epsilon=epsilon, delta=DELTA, sensitivity=sensitivity)
     draws = SeededDraws(seed=1)
     answers = [[labels[i] for i in mechanism(histogram.counts, draws=draws)] for _ in range(repeats)]

@@ -197,7 +197,7 @@ class Held:
     def __init__(self, users: tuple[tuple[str, object], ...], domain: Sequence[object]) -> None:
         self.users, self.domain = users, domain
 
-    def check(self, domain: object, *, most: int) -> None:
+    def check(self, domain: object, *, max_items: int) -> None:
         pass
 
     def item_names(self, domain: object) -> Sequence[object]:  # noqa: ARG002

@@ -53,7 +53,7 @@ class SortedNumbers:
             yield from finer.parts()
 
     def _finer(self, file: NumberFile, low: int, high: int) -> list[int]:
-        """Return bounds with about a block between each two, by a sample of the numbers; and even ones, if it misleads."""
+        """Return bounds about a block apart, by a sample of the numbers, and even ones, if it misleads."""
         parts = min(MOST_FILES, 2 * file.length // BLOCK)
         sample = np.sort(next(file.parts([BLOCK])))
         quantiles = sample[np.arange(1, parts) * len(sample) // parts].tolist()

@@ -28,7 +28,7 @@ class Totals:
 
     @classmethod
     def parse(cls, column: object, at_most: object, unit: object = None) -> Totals:
-        """Return the totals of a column, with a checked cap and unit: 1 without a unit, if the cap is a whole number."""
+        """Return the totals of a column, with cap and unit checked: 1 without a unit, if the cap is whole."""
         if not isinstance(column, str) or not column.strip():
             raise ParameterError("by_weight", "be the name of a column of numbers", came(column))
         if at_most is None:

@@ -93,7 +93,7 @@ class Unbounded:
         return in_parts(values, places_of_part)
 
     def placed(self, values: object) -> Integers:
-        """Return the index of every user's one value, in no order; a missing one (NaN, None, no number) does not count."""
+        """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
         floats = numbers(values)
         missing = np.isnan(floats)
         return self.nearest_places(floats[~missing] if missing.any() else floats)

@@ -187,7 +187,7 @@ class Budget:
             return replace(stored, charged=self._receipt(plan, Spent(), is_repeat=True))
         ceiling = self._take(plan)
         release = ask()
-        spent = self._promise.settle(ceiling, plan.cost_at(release, self._promise.order))
+        spent = self._promise.settled_charge(ceiling, plan.cost_at(release, self._promise.order))
         self._settle(ceiling, spent)
         self._store(question, release)
         return replace(release, charged=self._receipt(plan, spent))
