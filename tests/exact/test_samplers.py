@@ -335,7 +335,7 @@ def test_a_number_below_one_cut_after_another_has_the_law_of_noise(monkeypatch):
                 break
             last = cut
         (found,) = run.found
-        assert found.above == (found.integer >= 0)
+        assert found.is_not_negative == (found.integer >= 0)
         return found.integer
 
     found = followed(draw, 6, "geometric")

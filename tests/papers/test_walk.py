@@ -36,12 +36,12 @@ def shapes() -> list[list[int]]:
 
 
 def walk_of(path: Paths) -> Walk:
-    return Walk([b.size for b in path.blocks], [path.held, *(b.must for b in path.blocks)])
+    return Walk([b.size for b in path.blocks], [path.certain, *(b.min_held for b in path.blocks)])
 
 
 def middle(path: Paths, j: int) -> int:
     """Some number of held ranks after block j that is possible."""
-    return (path.blocks[j].must + min(path.k, path.blocks[j].start + path.blocks[j].size)) // 2
+    return (path.blocks[j].min_held + min(path.k, path.blocks[j].start + path.blocks[j].size)) // 2
 
 
 def bounds_hold(path: Paths, **changes: float) -> bool:
@@ -65,18 +65,20 @@ def test_the_bounds_hold_the_exact_numbers(least, monkeypatch):
     monkeypatch.setattr(walk, "LEAST", least)
     monkeypatch.setattr(walk, "SLACK", 0)
     for reach in shapes():
-        path = Paths.of(reach)
+        path = Paths.from_reach(reach)
         assert not path.blocks or bounds_hold(path)
 
 
 def test_bounds_that_forget_what_was_dropped_are_refused(monkeypatch):
     monkeypatch.setattr(walk, "LEAST", 1e-4)
     monkeypatch.setattr(walk, "SLACK", 0)
-    assert not all(bounds_hold(Paths.of(reach), dropped=0.0) for reach in shapes() if Paths.of(reach).blocks)
+    assert not all(
+        bounds_hold(Paths.from_reach(reach), dropped=0.0) for reach in shapes() if Paths.from_reach(reach).blocks
+    )
 
 
 def test_a_walk_that_forgets_its_boundary_or_its_tilt_is_refused():
-    path = Paths.of([i**3 + 1 for i in range(1, 30)])
+    path = Paths.from_reach([i**3 + 1 for i in range(1, 30)])
     exact = path.count(400)
     assert walk_of(path).ways(len(path.blocks) - 1, path.k).sum().overlaps(exact)
     free = Walk(walk_of(path).sizes, [0] * len(path.blocks) + [path.k])
@@ -91,12 +93,12 @@ def test_a_walk_that_forgets_its_boundary_or_its_tilt_is_refused():
 def test_floats_are_close_and_used():
     """About ten digits, so that the first look nearly always decides; and none where numbers are too large."""
     for reach in shapes():
-        path = Paths.of(reach)
+        path = Paths.from_reach(reach)
         if path.blocks:
             assert path.walk
             assert path.count(96).rel_accuracy_bits() > 30
-    assert Paths.of([2 * 10**200, 3 * 10**200]).walk is None
-    assert Paths.of([2 * 10**200, 3 * 10**200]).count(96).rel_accuracy_bits() > 30
+    assert Paths.from_reach([2 * 10**200, 3 * 10**200]).walk is None
+    assert Paths.from_reach([2 * 10**200, 3 * 10**200]).count(96).rel_accuracy_bits() > 30
 
 
 @pytest.mark.parametrize("light", [walk.LIGHT, 0.6])
@@ -105,7 +107,7 @@ def test_a_set_drawn_by_floats_is_uniform(light, monkeypatch):
     monkeypatch.setattr(paths, "BITS", LARGE)
     monkeypatch.setattr(walk, "LIGHT", light)
     for reach in ([3, 4, 6], [1, 4, 6, 7], [5, 5, 5], [2, 7, 7, 8], [4, 4, 9, 9]):
-        path = Paths.of(reach)
+        path = Paths.from_reach(reach)
         found = law(lambda draws, path=path: tuple(sorted(path.draw(draws))))
         with ctx.workprec(BITS):
             number = path.count(BITS)
@@ -115,7 +117,7 @@ def test_a_set_drawn_by_floats_is_uniform(light, monkeypatch):
 
 def test_a_large_set_lies_within_its_reach():
     reach = [50 + i * i // 3 for i in range(300)]
-    ranks = sorted(Paths.of(reach).draw(SecureDraws()))
+    ranks = sorted(Paths.from_reach(reach).draw(SecureDraws()))
     assert len(set(ranks)) == 300
     assert all(rank < end for rank, end in zip(ranks, reach, strict=True))
 
@@ -123,12 +125,14 @@ def test_a_large_set_lies_within_its_reach():
 @pytest.mark.parametrize(("held", "most"), [(20, 18), (28, 20)])  # with one tail, with both
 def test_tails_that_do_not_rise_are_listed(held, most):
     """A tail is taken for one only where a ball says so: with wide balls everything is in the core."""
-    path = Paths.of([40, 60, *[90] * 30])
+    path = Paths.from_reach([40, 60, *[90] * 30])
     close = path.walk.ways(1, held) if path.walk else None
     assert close
     tables = path.tables(128)
     for error, whole in ((close.error, False), (0.9, True)):
-        split = paths.Halving.of(lambda bits: path.ways(tables, 1, held, bits), replace(close, error=error), 0, most)
+        split = paths.Halving.from_counts(
+            lambda bits: path.ways(tables, 1, held, bits), replace(close, error=error), 0, most
+        )
         assert (len(split.core) == most + 1) == whole
         numbers = [[float(split.exact(128)[r].log()) for r in family] for family in split.families]
         assert all(sorted(n) == n for n in numbers)

@@ -72,7 +72,7 @@ class OddsGrid:
             return self._pick(value) if isinstance(value, BoundedRange) else self._count(value)
 
     def _pick(self, value: BoundedRange) -> Operator:
-        """Return the map for bounded range, rounded up to `span` nodes: the exact maximum over all t, F linear between them.
+        """Return the map for bounded range, rounded up to `span` nodes: exact maximum over t, F linear between them.
 
         Cell c is y = z_c v, 1 <= v <= r, where F(y) = a + b v and F(y E) = a' + b' v. From node c + d the step's
         value is [E a - a' + r^d (b' - b) - (alpha v + r^d beta / v)] / (E - 1), alpha = b' - E b, beta = a - a',

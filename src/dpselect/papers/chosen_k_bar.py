@@ -41,7 +41,7 @@ class ChosenKBar(PeelingWithBottom):
             raise ParameterError("k_bar", f"be at most {MOST_CUTS} if it is chosen", self.terms.k_bar, "lower k")
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
-        """Picked rows as (row, 0), best first."""
+        """Return picked rows as (row, 0), best first."""
         cuts = range(self.terms.k, self.terms.k_bar + 1)
         heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
         shares = [Fraction(1, self.terms.swaps(j)) for j in cuts]

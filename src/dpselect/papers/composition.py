@@ -65,46 +65,46 @@ class _Losses:
     def __init__(self, times: dict[Fraction, int]) -> None:
         self.scale = math.lcm(*(e.denominator for e in times))
         answers = [_answers(e, int(e * self.scale), n) for e, n in sorted(times.items(), key=lambda item: item[1])]
-        *others, self.most = answers
+        *others, self.most_frequent = answers
         self.highest = sum((e * n for e, n in times.items()), Fraction(0))
-        self.true = list(accumulate(self.most.true, initial=arb(0)))
-        self.swapped = list(accumulate(self.most.swapped, initial=arb(0)))
-        self.others: list[tuple[int, arb, arb]] = []
+        self.true = list(accumulate(self.most_frequent.true, initial=arb(0)))
+        self.swapped = list(accumulate(self.most_frequent.swapped, initial=arb(0)))
+        self.other_cases: list[tuple[int, arb, arb]] = []
         for lies in product(*(range(a.times + 1) for a in others)):
             loss, p, q = 0, arb(1), arb(1)
             for a, lie in zip(others, lies, strict=True):
                 loss, p, q = loss + a.unit * (a.times - 2 * lie), p * a.true[lie], q * a.swapped[lie]
-            self.others.append((loss, p, q))
+            self.other_cases.append((loss, p, q))
 
-    def above(self, epsilon: Fraction) -> list[int]:
-        """Which losses exceed epsilon, exactly: per case of the others, how many lies of the most frequent steps."""
-        place = math.floor(epsilon * self.scale) - self.most.unit * self.most.times
-        twice, most = 2 * self.most.unit, self.most.times + 1
-        return [max(0, min(most, -((place - loss) // twice))) for loss, _, _ in self.others]
+    def exceeding(self, epsilon: Fraction) -> list[int]:
+        """Return the losses above epsilon, exactly: per other case, the number of lies of the most frequent steps."""
+        excess = math.floor(epsilon * self.scale) - self.most_frequent.unit * self.most_frequent.times
+        twice, lie_counts = 2 * self.most_frequent.unit, self.most_frequent.times + 1
+        return [max(0, min(lie_counts, -((excess - loss) // twice))) for loss, _, _ in self.other_cases]
 
-    def sums(self, above: list[int]) -> tuple[arb, arb]:
-        """The probabilities of these losses under P and P'."""
+    def sums(self, lies_by_case: list[int]) -> tuple[arb, arb]:
+        """Return the probabilities of these losses under P and P'."""
         p, q = arb(0), arb(0)
-        for lies, (_, true, swapped) in zip(above, self.others, strict=True):
+        for lies, (_, true, swapped) in zip(lies_by_case, self.other_cases, strict=True):
             if lies:
                 p, q = p + true * self.true[lies], q + swapped * self.swapped[lies]
         return p, q
 
     def root(self, delta: arb) -> Fraction:
-        """The least x with delta(x) <= delta: rough bisection, then Newton's method, which ends on the right segment.
+        """Return the least x with delta(x) <= delta: bisection, then Newton's method, which ends on the right segment.
 
         delta(x) is convex and piecewise linear in e^x, so a step from the left of the root never passes the root.
         """
         low, high = Fraction(0), self.highest
         for _ in range(PURE_HALVINGS):
-            if self.above(low) == self.above(high):
+            if self.exceeding(low) == self.exceeding(high):
                 break
             middle = (low + high) / 2
-            p, q = self.sums(self.above(middle))
+            p, q = self.sums(self.exceeding(middle))
             low, high = (middle, high) if p - enclose(middle).exp() * q > delta else (low, middle)
         while True:
-            above = self.above(low)
-            p, q = self.sums(above)
+            lies_by_case = self.exceeding(low)
+            p, q = self.sums(lies_by_case)
             if low == 0 and p - q <= delta:
                 return low
             line = ((p - delta) / q).log()
@@ -112,7 +112,7 @@ class _Losses:
                 return self.highest  # epsilons so large that lies are not seen at this precision
             following = max(low, upper(line))
             # With no loss between the two, delta(following) = p - e^following q, which is certain to be <= delta.
-            if self.above(following) == above:
+            if self.exceeding(following) == lies_by_case:
                 return following
             low = following
 
@@ -126,7 +126,7 @@ def _merged(steps: Sequence[Steps]) -> dict[Fraction, int]:
 
 
 def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
-    """The least x for which all adaptive sequences of epsilon_i-DP steps are (x, delta)-DP, rounded up.
+    """Return the least x for which all adaptive sequences of epsilon_i-DP steps are (x, delta)-DP, rounded up.
 
     Bounded-range steps count as pure steps of the same epsilon. Time and memory grow with the product of n_i + 1 over
     the different epsilons. The bound holds for adaptive steps whose epsilons and number are fixed beforehand; it is not
@@ -145,25 +145,25 @@ def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 
 def nonadaptive_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
-    """The least delta of `times` fixed epsilon-bounded-range steps at a total epsilon of at least 0, rounded up."""
+    """Return the least delta, rounded up, of `times` fixed epsilon-bounded-range steps at a total epsilon >= 0."""
     if epsilon > LARGEST_EPSILON:
         raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
     with ctx.workprec(PRECISION):
-        return max(upper(_delta(times, epsilon, total, place)) for place in range(times + 1))
+        return max(upper(_delta(times, epsilon, total, index)) for index in range(times + 1))
 
 
 def nonadaptive_epsilon(times: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The least total epsilon of `times` fixed epsilon-bounded-range steps at a delta, rounded up.
+    """Return the least total epsilon of `times` fixed epsilon-bounded-range steps at a delta, rounded up.
 
     The search evaluates only the place of t that seems worst. If evaluating all places then finds a larger delta, it
     repeats the search with all of them.
     """
     if epsilon > LARGEST_EPSILON:
         raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
-    found = _search(times, epsilon, delta, _likely_delta)
-    if nonadaptive_delta(times, epsilon, found) > delta:
-        found = _search(times, epsilon, delta, nonadaptive_delta)
-    return found
+    total = _search(times, epsilon, delta, _likely_delta)
+    if nonadaptive_delta(times, epsilon, total) > delta:
+        total = _search(times, epsilon, delta, nonadaptive_delta)
+    return total
 
 
 def _search(times: int, epsilon: Fraction, delta: Fraction, delta_at: Callable[..., Fraction]) -> Fraction:
@@ -177,33 +177,33 @@ def _search(times: int, epsilon: Fraction, delta: Fraction, delta_at: Callable[.
 
 
 def _likely_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
-    """`nonadaptive_delta`, provided that delta rises and then falls with the place."""
+    """Return `nonadaptive_delta`, provided that delta rises and then falls with the index."""
     low, high = 0, times
     with ctx.workprec(PRECISION):
         while low < high:
             middle = (low + high) // 2
-            here, after = (_delta(times, epsilon, total, place) for place in (middle, middle + 1))
-            low, high = (middle + 1, high) if after > here else (low, middle)
+            delta_here, delta_after = (_delta(times, epsilon, total, index) for index in (middle, middle + 1))
+            low, high = (middle + 1, high) if delta_after > delta_here else (low, middle)
         return upper(_delta(times, epsilon, total, low))
 
 
-def _delta(times: int, epsilon: Fraction, total: Fraction, place: int) -> arb:
-    """delta at the worst t for the losses with i <= place: the sum of P - e^total P' over losses above `total`."""
-    t = max(Fraction(0), min(epsilon, (total + (place + 1) * epsilon) / (times + 1)))
-    most = min(times, -((total - times * t) // epsilon) - 1)  # the largest i with k t - i e > total
-    if most < 0 or t in (0, epsilon):
+def _delta(times: int, epsilon: Fraction, total: Fraction, index: int) -> arb:
+    """Return delta at the worst t for losses with i <= index: the sum of P - e^total P' over losses above `total`."""
+    t = max(Fraction(0), min(epsilon, (total + (index + 1) * epsilon) / (times + 1)))
+    largest = min(times, -((total - times * t) // epsilon) - 1)  # the largest i with k t - i e > total
+    if largest < 0 or t in (0, epsilon):
         return arb(0)  # at both ends of t, P = P'
     e, least = enclose(epsilon), enclose(total).exp()
     second = (-enclose(t)).expm1() / (-e).expm1()  # 1 - p
     first = (-enclose(t)).exp() * enclose(t - epsilon).expm1() / (-e).expm1()  # p
-    mass = arb.bin_uiui(times, most) * first ** (times - most) * second**most
-    ratio, grown, odds = enclose(times * t - most * epsilon).exp(), e.exp(), first / second
+    mass = arb.bin_uiui(times, largest) * first ** (times - largest) * second**largest
+    ratio, grown, odds = enclose(times * t - largest * epsilon).exp(), e.exp(), first / second
     delta = arb(0)
-    for i in range(most, -1, -1):
+    for i in range(largest, -1, -1):
         delta += mass * (ratio - least)
         change = i * odds / (times - i + 1)
         mass, ratio = mass * change, ratio * grown
-        rest = mass * ratio * i  # the terms of P that are left fall ever faster
-        if change * grown < 1 and rest < NEGLIGIBLE * delta:
-            return delta + rest.union(arb(0))
+        remainder = mass * ratio * i  # the terms of P that are left fall ever faster
+        if change * grown < 1 and remainder < NEGLIGIBLE * delta:
+            return delta + remainder.union(arb(0))
     return delta

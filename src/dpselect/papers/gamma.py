@@ -52,11 +52,11 @@ class GammaMechanism:
 
     @property
     def privacy(self) -> Privacy:
-        """One pure step."""
+        """The promise: one pure step."""
         return single_step(PureDP(Fraction(self.epsilon)), self.neighbors)
 
     def width(self, beta: float, candidates: int) -> int:
-        """The bound in users on all noises at once that holds except with probability beta."""
+        """Return the bound in users on all noises at once that holds except with probability beta."""
         return cube_width(candidates, Fraction(self.epsilon), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
@@ -64,24 +64,24 @@ class GammaMechanism:
         return self.with_counts(counts, draws=draws)[0]
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
-        """k indices or labels, best first, and their noisy counts."""
-        among = counted(counts)
-        picks, noisy = self.picks_with_counts(among, secure(draws))
-        return among.names(picks), noisy
+        """Return k indices or labels, best first, and their noisy counts."""
+        candidates = counted(counts)
+        picks, noisy = self.picks_with_counts(candidates, secure(draws))
+        return candidates.names(picks), noisy
 
-    def picks_with_counts(self, among: Candidates, draws: Draws) -> tuple[Picks, list[int]]:
-        """k candidates as (group, member), best first, and their noisy counts."""
-        enough(self.k, among)
-        return self.within(cube_radius(draws, among.count, Fraction(self.epsilon)), among, draws)
+    def picks_with_counts(self, candidates: Candidates, draws: Draws) -> tuple[Picks, list[int]]:
+        """Return k candidates as (group, member), best first, and their noisy counts."""
+        enough(self.k, candidates)
+        return self.within(cube_radius(draws, candidates.count, Fraction(self.epsilon)), candidates, draws)
 
-    def within(self, radius: int, among: Candidates, draws: Draws) -> tuple[Picks, list[int]]:
-        """`picks_with_counts`, given the radius of the noise."""
-        sizes = [1] * len(among.scores) if among.sizes is None else among.sizes.tolist()
-        places = [(g, r) for g, size in enumerate(sizes) for r in range(size)]
+    def within(self, radius: int, candidates: Candidates, draws: Draws) -> tuple[Picks, list[int]]:
+        """Return `picks_with_counts`, given the radius of the noise."""
+        sizes = [1] * len(candidates.scores) if candidates.sizes is None else candidates.sizes.tolist()
+        members = [(g, r) for g, size in enumerate(sizes) for r in range(size)]
         side = 2 * radius + 1
-        noisy = [int(among.scores[g]) + draws.below(side) - radius for g, _ in places]
+        noisy = [int(candidates.scores[g]) + draws.below(side) - radius for g, _ in members]
         best = largest(noisy, self.k, draws)
-        return [places[i] for i in best], [noisy[i] for i in best]
+        return [members[i] for i in best], [noisy[i] for i in best]
 
 
 MOST = Fraction(10**12)  # of d / rate
@@ -100,7 +100,7 @@ class _GammaShare:
     i: int | None = None
 
     def ball(self, bits: int) -> arb:
-        """A ball that contains the acceptance probability."""
+        """Return a ball that contains the acceptance probability."""
         with ctx.workprec(bits + 2 * self.d.bit_length() + 2 * (self.n + self.m).bit_length()):
             law = (self._log() + (0 if self.i is None else enclose(self.w * self.i))).exp()
             return law if self.i is None else law / (-enclose(-self.w).expm1() * self.mass)
@@ -145,7 +145,7 @@ def cube_radius(draws: Draws, d: int, rate: Fraction) -> int:
 
 
 def _rises(d: int, rate: Fraction, m: int, n: int) -> bool:
-    """Whether P(n) > P(m). They are never equal: the logarithm of a rational other than 1 is irrational."""
+    """Return whether P(n) > P(m). They are never equal: the logarithm of a rational other than 1 is irrational."""
     share, bits = _GammaShare(d, rate, n, m), 128
     while True:
         with ctx.workprec(bits):
@@ -155,15 +155,15 @@ def _rises(d: int, rate: Fraction, m: int, n: int) -> bool:
         bits *= 2
 
 
-def _slope(d: int, rate: Fraction, near: int, far: int) -> Fraction:
-    """A rational below ln(P(near) / P(far)), which is positive on either side of the mode."""
+def _slope(d: int, rate: Fraction, first: int, second: int) -> Fraction:
+    """Return a rational below ln(P(first) / P(second)), which is positive on either side of the mode."""
     with ctx.workprec(192):
-        exact = lower(_GammaShare(d, rate, near, far)._log())
+        exact = lower(_GammaShare(d, rate, first, second)._log())
     return Fraction((exact * 2**80).__floor__(), 2**80)
 
 
 def cube_width(candidates: int, rate: Fraction, beta: float) -> int:
-    """For noise of radius n with probability in proportion to w(n) = e^(-rate n) (2n + 1)^candidates: the radius.
+    """Return the radius for noise of radius n with probability in proportion to w(n) = e^(-rate n) (2n + 1)^candidates.
 
     w is log-concave: beyond n its sum is at most w(n + 1) / (1 - w(n + 2) / w(n + 1)), and all of it is at least the
     2h + 1 values around the mode times the smaller of the two at their ends.
@@ -174,9 +174,9 @@ def cube_width(candidates: int, rate: Fraction, beta: float) -> int:
     total = log(2 * half + 1) + floor
 
     def rare(n: int) -> bool:
-        here = _log_mass(candidates, rate, mode, n + 1)
-        fall = here - _log_mass(candidates, rate, mode, n + 2)
-        return fall > 0 and here - log(-expm1(-fall)) - total <= log(beta) - 1e-6
+        log_mass = _log_mass(candidates, rate, mode, n + 1)
+        fall = log_mass - _log_mass(candidates, rate, mode, n + 2)
+        return fall > 0 and log_mass - log(-expm1(-fall)) - total <= log(beta) - 1e-6
 
     low, high = mode, 2 * mode + 1
     while not rare(high):

@@ -40,16 +40,16 @@ class JointSequence(JointMechanism):
     ordered = True
 
     def gap(self, beta: float, items: int) -> Fraction:
-        """The loss is at most this, but with probability beta."""
+        """Return a bound on the loss that holds except with probability beta."""
         return gaps.exponential(self.rate, log_sequences(items, self.k), beta)
 
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
-        """The chosen ranks, best first: a loss level, then a sequence within it."""
+    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+        """Return the chosen ranks, best first: a loss level, then a sequence within it."""
         rate = self.rate
-        ways = SequenceWays(among)
-        levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
+        ways = SequenceWays(ranked)
+        levels = Levels(rate, ranked.spread, ways, cuts(rate, ranked.spread, ways.log))
         loss = levels.loss(*draws.sample_product(levels))
-        return sequence_within(among.reach(loss), draws)
+        return sequence_within(ranked.reach(loss), draws)
 
 
 def log_sequences(items: int, k: int) -> float:
@@ -61,28 +61,28 @@ def log_sequences(items: int, k: int) -> float:
 class SequenceWays:
     """N(m) = product over i of (t_i - i + 1): the i-th item is any of the first t_i but the i - 1 before it."""
 
-    among: Ranked
+    ranked: Ranked
 
     def __call__(self, loss: int, bits: int) -> arb:
-        """The ball of N(loss)."""
+        """Return the ball of N(loss)."""
         with ctx.workprec(bits):
-            return arb(prod(t - i for i, t in enumerate(self.among.reach(loss))))
+            return arb(prod(t - i for i, t in enumerate(self.ranked.reach(loss))))
 
     def log(self, loss: int) -> float:
-        """About ln N(loss)."""
-        return sum(log(t - i) for i, t in enumerate(self.among.reach(loss)))
+        """Return about ln N(loss)."""
+        return sum(log(t - i) for i, t in enumerate(self.ranked.reach(loss)))
 
 
 def sequence_within(reach: list[int], draws: Draws) -> list[int]:
-    """A uniform sequence of different ranks, the i-th below reach[i]; reach never falls, so all before are too."""
-    used: list[int] = []
-    found: list[int] = []
+    """Draw a uniform sequence of different ranks, the i-th below reach[i]; reach never falls, so all before are too."""
+    used_ranks: list[int] = []
+    sequence: list[int] = []
     for i, end in enumerate(reach):
         rank = draws.below(end - i)
-        for other in used:  # ascending: the rank-th of those that are not used
-            if other > rank:
+        for used_rank in used_ranks:  # ascending: the rank-th of those that are not used
+            if used_rank > rank:
                 break
             rank += 1
-        insort(used, rank)
-        found.append(rank)
-    return found
+        insort(used_ranks, rank)
+        sequence.append(rank)
+    return sequence

@@ -36,33 +36,33 @@ class JointSet(JointMechanism):
         [0, 2]
     """
 
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
-        """The chosen ranks: a loss level, then a set within it."""
-        ways = SetWays(among)
+    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+        """Return the chosen ranks: a loss level, then a set within it."""
+        ways = SetWays(ranked)
         rate = self.rate
-        levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
+        levels = Levels(rate, ranked.spread, ways, cuts(rate, ranked.spread, ways.log))
         loss = levels.loss(*draws.sample_product(levels))
         return ways.within(loss).draw(draws)
 
 
 @dataclass(frozen=True, eq=False)
 class SetWays:
-    """N(m): how many k-sets have a loss of at most m."""
+    """The function N(m): the number of k-sets that have a loss of at most m."""
 
-    among: Ranked
-    known: dict[tuple[int, int], arb] = field(default_factory=dict)
+    ranked: Ranked
+    counts: dict[tuple[int, int], arb] = field(default_factory=dict)
 
     def __call__(self, loss: int, bits: int) -> arb:
-        """The ball of N(loss)."""
+        """Return the ball of N(loss)."""
         key = loss, max(bits, BITS)
-        if key not in self.known:
-            self.known[key] = self.within(loss).count(key[1])
-        return self.known[key]
+        if key not in self.counts:
+            self.counts[key] = self.within(loss).count(key[1])
+        return self.counts[key]
 
     def within(self, loss: int) -> Paths:
-        """The sets themselves."""
-        return Paths.of(self.among.reach(loss))
+        """Return the sets themselves."""
+        return Paths.from_reach(self.ranked.reach(loss))
 
     def log(self, loss: int) -> float:
-        """About ln N(loss)."""
+        """Return about ln N(loss)."""
         return float(self(loss, BITS).log())

@@ -60,16 +60,16 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Blocks of so many ranks, at the end of each of which so many must be held; must[0] before the first."""
+    """Blocks of ranks by size, at the end of each `min_held` ranks must be held; min_held[0] before the first."""
 
     sizes: Sequence[int]
-    must: Sequence[int]
+    min_held: Sequence[int]
 
     @cached_property
     def odds(self) -> Floats:
         """W: held / (ranks - held) along the least concave majorant."""
         x = [0, *np.cumsum(np.array(self.sizes, dtype=np.float64)).tolist()]
-        y = self.must
+        y = self.min_held
         corners = [0]
         for i in range(1, len(x)):
             while len(corners) > 1:
@@ -78,8 +78,8 @@ class Walk:
                     break
                 corners.pop()
             corners.append(i)
-        held, ranks = np.diff(np.array(y)[corners]), np.diff(np.array(x)[corners])
-        odds = np.minimum.accumulate(held / np.maximum(ranks - held, 0.5))
+        held_ranks, ranks = np.diff(np.array(y)[corners]), np.diff(np.array(x)[corners])
+        odds = np.minimum.accumulate(held_ranks / np.maximum(ranks - held_ranks, 0.5))
         return np.repeat(odds, np.diff(corners))
 
     @cached_property
@@ -89,48 +89,48 @@ class Walk:
         mean = sizes * odds / (1 + odds)
         far = DEVIATIONS * np.sqrt(mean) + EXTRA
         low = np.floor(np.maximum(mean - far, 0))
-        most = np.minimum(sizes, self.must[-1] - np.array(self.must[:-1]))  # that can lie in the block
-        length = np.exp2(np.ceil(np.log2(np.minimum(most, mean + far) - low + 1)))
+        largest = np.minimum(sizes, self.min_held[-1] - np.array(self.min_held[:-1]))  # that can lie in the block
+        length = np.exp2(np.ceil(np.log2(np.minimum(largest, mean + far) - low + 1)))
         rows: dict[int, Row] = {}
         for n in np.unique(length):
-            among = np.flatnonzero(length == n)
-            r = low[among][:, None] + np.arange(n)
-            ratios = np.maximum(sizes[among][:, None] - r, 0) / (r + 1) * odds[among][:, None]
+            blocks = np.flatnonzero(length == n)
+            r = low[blocks][:, None] + np.arange(n)
+            ratios = np.maximum(sizes[blocks][:, None] - r, 0) / (r + 1) * odds[blocks][:, None]
             q = np.ones(r.shape)
             np.multiply.accumulate(ratios[:, :-1], axis=1, out=q[:, 1:])
             sums = q.sum(axis=1)
             q /= sums[:, None]
-            above = np.where(r[:, -1] < most[among], _tail(q[:, -1], ratios[:, -1]), 0.0)
-            before = low[among] / np.maximum(sizes[among] - low[among] + 1, 1) / odds[among]
-            tails = above + _tail(q[:, 0], before)
-            for j, row, total, tail in zip(among.tolist(), q, sums.tolist(), tails.tolist(), strict=True):
+            tails_above = np.where(r[:, -1] < largest[blocks], _tail(q[:, -1], ratios[:, -1]), 0.0)
+            ratios_below = low[blocks] / np.maximum(sizes[blocks] - low[blocks] + 1, 1) / odds[blocks]
+            tails = tails_above + _tail(q[:, 0], ratios_below)
+            for j, row, total, tail in zip(blocks.tolist(), q, sums.tolist(), tails.tolist(), strict=True):
                 rows[j] = Row(int(low[j]), row, total, tail)
         return [rows[j] for j in range(len(sizes))]
 
     @cached_property
     def states(self) -> list[WalkState]:
         """F_0, ..., F_(last - 1)."""
-        odds, k = self.odds, self.must[-1]
+        odds, k = self.odds, self.min_held[-1]
         falls = (odds[1:] / odds[:-1]).tolist()
-        start, weights, error, dropped = self.must[0], np.ones(1), 0.0, UNDERFLOW
+        start, weights, error, dropped = self.min_held[0], np.ones(1), 0.0, UNDERFLOW
         states, cut = [WalkState(start, weights, error, dropped)], SLACK
-        for row, must, fall in zip(self.rows[:-1], self.must[1:-1], falls, strict=True):
+        for row, required, fall in zip(self.rows[:-1], self.min_held[1:-1], falls, strict=True):
             error += UNIT * (6 * len(row.weights) + 2)
             dropped += 2 * row.dropped
             weights = np.convolve(weights, row.weights)
             start += row.low
-            lowest = max(0, must - start)
+            lowest = max(0, required - start)
             weights, start = weights[lowest : k - start + 1], start + lowest
             if not len(weights):  # all that could stay above was dropped before
                 weights = np.zeros(1)
             if fall < 1:
-                powers = np.full(start - must + len(weights), fall)
+                powers = np.full(start - required + len(weights), fall)
                 powers[0] = 1
-                weights = weights * np.multiply.accumulate(powers)[start - must :]
+                weights = weights * np.multiply.accumulate(powers)[start - required :]
                 error += 3 * UNIT * len(powers)
             if len(weights) > cut:
-                kept = np.flatnonzero(weights > LEAST)
-                first, end = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (0, 1)
+                heavy = np.flatnonzero(weights > LEAST)
+                first, end = (int(heavy[0]), int(heavy[-1]) + 1) if len(heavy) else (0, 1)
                 dropped += 2 * float(weights[:first].sum() + weights[end:].sum())
                 weights, start = weights[first:end], start + first
                 cut = len(weights) + SLACK
@@ -139,43 +139,43 @@ class Walk:
 
     @cached_property
     def units(self) -> list[arb]:
-        """By block: P_(j-1)(s - r) C(b_j, r) is F_(j-1)(s - r) q_j(r) / G_j times this x W_j^-s."""
+        """The unit of each block: P_(j-1)(s - r) C(b_j, r) is F_(j-1)(s - r) q_j(r) / G_j times this x W_j^-s."""
         with ctx.workprec(BITS):
             odds = [arb(w) for w in self.odds.tolist()]
             units: list[arb] = []
-            before = odds[0] ** self.must[0]
+            factor = odds[0] ** self.min_held[0]
             for j, row in enumerate(self.rows):
-                unit = before * arb(row.sum)
+                unit = factor * arb(row.sum)
                 if row.low:
                     unit = unit * choose(self.sizes[j], row.low, BITS) * odds[j] ** row.low
                 units.append(unit)
                 if self.odds[j] != self.odds[min(j + 1, len(odds) - 1)]:
-                    unit = unit * (odds[j + 1] / odds[j]) ** self.must[j + 1]
-                before = unit
+                    unit = unit * (odds[j + 1] / odds[j]) ** self.min_held[j + 1]
+                factor = unit
         return units
 
     def ways(self, j: int, s: int) -> Ways:
-        """By r, the number of ways to hold s ranks after block j of which r lie in it."""
+        """Return by r the number of ways to hold s ranks after block j of which r are in it."""
         state, row = self.states[j], self.rows[j]
         # r must lie in the row and s - r in the state.
         low = max(row.low, s - state.start - len(state.weights) + 1)
         end = max(low, min(row.low + len(row.weights), s - state.start + 1))
-        before = state.weights[s - state.start - end + 1 : s - state.start - low + 1][::-1]
-        products = before * row.weights[low - row.low : end - row.low]
+        previous_weights = state.weights[s - state.start - end + 1 : s - state.start - low + 1][::-1]
+        products = previous_weights * row.weights[low - row.low : end - row.low]
         error = state.error + UNIT * (6 * len(row.weights) + 2)
         with ctx.workprec(BITS):
             unit = self.units[j] * arb(float(self.odds[j])) ** -s
         return Ways(low, products, error, state.dropped + row.dropped, unit)
 
 
-def walk(sizes: Sequence[int], must: Sequence[int]) -> Walk | None:
-    """The walk over these blocks, if its end is known to about ten digits."""
+def walk(sizes: Sequence[int], min_held: Sequence[int]) -> Walk | None:
+    """Return the walk over these blocks, if its end is known to about ten digits."""
     if not sizes or sum(sizes) > MANY:
         return None
-    found = Walk(sizes, must)
+    candidate = Walk(sizes, min_held)
     with np.errstate(divide="ignore", invalid="ignore"):  # odds of 0 end in no number, which is not close
-        end = found.ways(len(sizes) - 1, must[-1])
-    return found if end.dropped < CLOSE * float(end.products.sum()) else None
+        end = candidate.ways(len(sizes) - 1, min_held[-1])
+    return candidate if end.dropped < CLOSE * float(end.products.sum()) else None
 
 
 def _tail(edge: Floats, ratio: Floats) -> Floats:
@@ -194,22 +194,22 @@ class Ways:
     unit: arb
 
     def core(self) -> tuple[int, int, int]:
-        """About the first, the largest and the last of those that weigh something."""
+        """Return about the first, the largest and the last number of noticeable weight."""
         best = int(self.products.argmax())
         heavy = np.flatnonzero(self.products >= self.products[best] * LIGHT)
         return self.low + int(heavy[0]), self.low + best, self.low + int(heavy[-1])
 
     def ball(self, r: int) -> arb:
-        """The ball of one of them."""
-        place = r - self.low
-        return self._ball(float(self.products[place]) if 0 <= place < len(self.products) else 0.0, self.error)
+        """Return the ball of one of the numbers."""
+        index = r - self.low
+        return self._ball(float(self.products[index]) if 0 <= index < len(self.products) else 0.0, self.error)
 
     def sum(self) -> arb:
-        """The ball of their sum."""
+        """Return the ball of their sum."""
         return self._ball(float(self.products.sum()), self.error + UNIT * len(self.products))
 
     def _ball(self, value: float, error: float) -> arb:
         with ctx.workprec(BITS):
             middle = arb(value)
-            least, most = middle * (1 - 2 * arb(error)), middle * (1 + 2 * arb(error)) + 2 * arb(self.dropped)
-            return least.union(most) * self.unit
+            least, greatest = middle * (1 - 2 * arb(error)), middle * (1 + 2 * arb(error)) + 2 * arb(self.dropped)
+            return least.union(greatest) * self.unit

@@ -54,23 +54,23 @@ class Levels:
 
     def fall(self, family: int, x: int, bits: int) -> arb:
         """Return e^(-rate m); for the last candidate, the sum over all m from the spread on."""
-        one = power(-self.rate * self.loss(family, x), bits)
+        power_of_loss = power(-self.rate * self.loss(family, x), bits)
         if family < len(self.cuts) - 1:
-            return one
+            return power_of_loss
         with ctx.workprec(bits):
-            return one / -enclose(-self.rate).expm1()
+            return power_of_loss / -enclose(-self.rate).expm1()
 
     def rise(self, family: int, x: int, bits: int) -> arb:
-        """Return N(m)."""
+        """Return the number N(m)."""
         return self.ways(self.loss(family, x), bits)
 
 
 def cuts(rate: Fraction, spread: int, log_ways: Callable[[int], float]) -> list[int]:
     """Cut at 0, 1, the spread, and places beyond which less than about e^-45 of the mass is left (N(0) >= 1)."""
-    found, end = [spread], spread
+    cuts_found, end = [spread], spread
     while end:
         nearer = ceil((log_ways(end) + NEGLIGIBLE) / float(rate))
         if nearer > 3 * end / 4:
             break
-        found.append(end := nearer)
-    return sorted({0, min(1, spread), *found})
+        cuts_found.append(end := nearer)
+    return sorted({0, min(1, spread), *cuts_found})

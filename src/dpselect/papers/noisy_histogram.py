@@ -45,9 +45,9 @@ class NoisyHistogram(Choice):
         if self.max_items_per_user is not None:
             parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
 
-    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """The place of the largest noisy count; whether counts are monotonic makes no difference here."""
-        touched = min(self.max_items_per_user or among.count, among.count)
+    def pick(self, candidates: Candidates, draws: Draws) -> tuple[int, int]:
+        """Return the position of the largest noisy count; whether counts are monotonic makes no difference here."""
+        touched = min(self.max_items_per_user or candidates.count, candidates.count)
         moved = touched * (2 if self.neighbors is Neighbors.REPLACE_ONE else 1)
         rate = Fraction(self.epsilon) / (moved * Fraction(self.sensitivity))
-        return noisy(draws).noisy_max(among.weights(rate), Noise.LAPLACE)
+        return noisy(draws).noisy_max(candidates.weights(rate), Noise.LAPLACE)

@@ -61,29 +61,29 @@ class LimitedDomainLaplace:
 
     @property
     def privacy(self) -> Privacy:
-        """One pure step for what neighbours share, and delta for what they do not (Kairouz et al. 2015)."""
+        """The promise: a pure step for what neighbours share, delta for what they do not (Kairouz et al. 2015)."""
         return promise(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """At most k indices or labels, best first."""
+        """Return at most k indices or labels, best first."""
         return self.with_counts(counts, draws=draws)[0]
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
-        """At most k indices or labels, best first, and their noisy counts."""
+        """Return at most k indices or labels, best first, and their noisy counts."""
         rows = top_rows(counts, k_bar_of(self) + 1)
         picks, noisy = self.picks_with_counts(rows, secure(draws))
         return rows.names(picks), noisy
 
     def picks_with_counts(self, rows: TopRows, draws: Draws) -> tuple[Picks, list[int]]:
-        """Rows whose noisy count is above noisy bottom as (row, 0), largest first, at most k; and their noisy counts.
+        """Return at most k rows whose noisy count is above noisy bottom as (row, 0), largest first, and these counts.
 
         Items without users are not listed: they are never released, so their noise need not be drawn.
         """
         k_bar = k_bar_of(self)
         bottom = rows.after(k_bar) + self.height + self.noise(draws)
         noisy = [int(count) + self.noise(draws) for count in rows.inside(k_bar)]
-        above = [row for row, count in enumerate(noisy) if count > bottom]
-        best = [above[place] for place in largest([noisy[row] for row in above], self.k, draws)]
+        rows_above = [row for row, count in enumerate(noisy) if count > bottom]
+        best = [rows_above[index] for index in largest([noisy[row] for row in rows_above], self.k, draws)]
         return [(row, 0) for row in best], [noisy[row] for row in best]
 
     @property
@@ -100,7 +100,7 @@ class LimitedDomainLaplace:
         return laplace_width(self.rate, beta, k_bar_of(self) + 1)
 
     def behind(self, beta: float, pairs: int) -> int:
-        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+        """Return T: in so many pairs a count plus T stays above one of equal noise, except with probability beta."""
         return laplace_height(self.rate, pairs, Fraction(beta), SAID)
 
 
@@ -118,7 +118,7 @@ def _parse(mechanism: LimitedDomainLaplace) -> None:
 
 
 def k_bar_of(mechanism: LimitedDomainLaplace) -> int:
-    """Its k_bar, which `_parse` has settled."""
+    """Return the k_bar of a mechanism, which `_parse` has settled."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
 
 
@@ -128,9 +128,9 @@ def gap(mechanism: LimitedDomainLaplace, beta: float) -> int:
 
 
 def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
-    """Fewer than k come back only if no other has more users, by more than this, than the item at rank k_bar + 1.
+    """Return the lead in users over the item at rank k_bar + 1 that no other item has if fewer than k come back.
 
-    But with probability beta.
+    Except with probability beta.
     """
     return mechanism.height + mechanism.behind(beta, mechanism.k)
 
@@ -142,7 +142,7 @@ def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
 
 
 def laplace_tail(rate: Fraction, t: int) -> Fraction:
-    """An upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
+    """Return an upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
 
     With q = e^-rate, P(W = w) = ((1 - q) / (1 + q))^2 q^w (w + (1 + q^2) / (1 - q^2)) for w >= 0, summed from
     n = t + 1 on.
@@ -155,7 +155,7 @@ def laplace_tail(rate: Fraction, t: int) -> Fraction:
 
 
 def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
-    """The least T >= 0 with swaps P(W > T) <= delta."""
+    """Return the least T >= 0 with swaps P(W > T) <= delta."""
     return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, highest)
 
 

@@ -39,24 +39,26 @@ class Noise(StrEnum):
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     """Find the (group, member) whose rate * score + noise is largest."""
     reach = Reach.for_candidates(weights.candidates).exponent
-    places = nearest(weights, 1, reach)
-    near, best = places.weights, places.weights.score(0)
-    x = near.exponents(slice(0, len(near)), best)
-    first = core.source.words(len(near)) >> np.uint64(64 - FIRST_BITS)
-    sizes: Floats = np.ones(1) if near.sizes is None else near.sizes.astype(np.float64)
+    near_groups = nearest(weights, 1, reach)
+    near_weights, best = near_groups.weights, near_groups.weights.score(0)
+    x = near_weights.exponents(slice(0, len(near_weights)), best)
+    first = core.source.words(len(near_weights)) >> np.uint64(64 - FIRST_BITS)
+    sizes: Floats = np.ones(1) if near_weights.sizes is None else near_weights.sizes.astype(np.float64)
     v = first.astype(np.float64) * 2.0**-FIRST_BITS
 
-    def contender(place: int) -> _Contender:
-        shift = near.rate * (near.score(place) - best)
-        return _Contender(core, noise, (place, None), near.size(place), shift, int(first[place]), FIRST_BITS)
+    def contender(position: int) -> _Contender:
+        shift = near_weights.rate * (near_weights.score(position) - best)
+        return _Contender(
+            core, noise, (position, None), near_weights.size(position), shift, int(first[position]), FIRST_BITS
+        )
 
     guess = int(np.argmin(x + np.log(np.maximum(v / sizes, 2.0**-1000))))  # any guess is valid, a good one is fast
     least = contender(guess).low()
     t = x + np.nextafter(float(least), -np.inf)
     survival = np.where(t > 0, decay(np.maximum(t, 0.0)), 1.0) * (1 + 2.0**-core.slack_bits)
-    alive = [contender(int(place)) for place in np.flatnonzero(v < sizes * survival)]
+    alive = [contender(int(position)) for position in np.flatnonzero(v < sizes * survival)]
     zeros = max(0, ((reach + least) * BITS_PER_UNIT).__floor__())
-    for group, member in _proposed(core, weights, places, zeros):
+    for group, member in _proposed(core, weights, near_groups, zeros):
         shift = weights.rate * (weights.score(group) - best)
         alive.append(_Contender(core, noise, (group, member), 1, shift, 0, zeros))
     while len(alive) > 1:
@@ -65,20 +67,24 @@ def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
         if len(alive) > 1:
             for c in alive:
                 c.extend()
-    place, far = alive[0].candidate
-    return places.candidates([(place, core.below(alive[0].size))])[0] if far is None else (place, far)
+    position, known_member = alive[0].candidate
+    return (
+        near_groups.candidates([(position, core.below(alive[0].size))])[0]
+        if known_member is None
+        else (position, known_member)
+    )
 
 
-def _proposed(core: Core, weights: Weights, places: NearGroups, zeros: int) -> list[tuple[int, int]]:
+def _proposed(core: Core, weights: Weights, near_groups: NearGroups, zeros: int) -> list[tuple[int, int]]:
     """Find the candidates that are not near the best and have `zeros` first bits of V that are 0: hardly ever any."""
-    count = weights.candidates - places.weights.candidates
+    count = weights.candidates - near_groups.weights.candidates
     proposals = binomial(core, count, Exp(Fraction(0), Fraction(1, 1 << zeros))) if count else 0
     if not proposals:
         return []
-    groups = places.beyond(len(places))
+    groups = near_groups.beyond(len(near_groups))
     sizes = None if weights.sizes is None else weights.sizes[groups]
-    alike = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
-    return [(int(groups[index]), member) for index, member in peel(core, alike, proposals)]
+    equal_weights = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
+    return [(int(groups[index]), member) for index, member in peel(core, equal_weights, proposals)]
 
 
 @dataclass(eq=False)
@@ -101,15 +107,15 @@ class _Contender:
         """Return a lower bound; M falls as V grows."""
         while self.value + 1 == 1 << self.bits:
             self.extend()
-        return lower(self._at(self.value + 1))
+        return lower(self._ball_at(self.value + 1))
 
     def high(self) -> Fraction:
         """Return an upper bound."""
         while self.value == 0:
             self.extend()
-        return upper(self._at(self.value))
+        return upper(self._ball_at(self.value))
 
-    def _at(self, value: int) -> arb:
+    def _ball_at(self, value: int) -> arb:
         with ctx.workprec(self.bits + 64):
             v = enclose(Fraction(value, 1 << self.bits))
             survival = -((-v).log1p() / self.size).expm1()
@@ -120,7 +126,7 @@ def _quantile(survival: arb, noise: Noise) -> arb:
     """Solve S(t) = survival for t."""
     if noise is Noise.EXPONENTIAL:
         return -survival.log()
-    above, below = -(2 * survival).log(), (2 * (1 - survival)).log()
+    upper_half, lower_half = -(2 * survival).log(), (2 * (1 - survival)).log()
     if survival <= 0.5:
-        return above
-    return below if survival >= 0.5 else above.union(below)
+        return upper_half
+    return lower_half if survival >= 0.5 else upper_half.union(lower_half)

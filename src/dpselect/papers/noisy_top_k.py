@@ -38,14 +38,14 @@ Sizes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 def noisy_top(core: Core, weights: Weights, k: int) -> list[tuple[int, int]]:
     """Find k candidates as (group, member), best first."""
     run = _Run(core, _fine(weights))
-    wanted, last = 2 * k + SPARE, None
+    number, last = 2 * k + SPARE, None
     while True:
-        cut = run.cut(wanted)
+        cut = run.cut(number)
         run.descend(cut, last)
-        found = run.found if cut is None else [c for c in run.found if c.integer >= cut]
-        if len(found) >= k:
-            return _members(core, weights, [c.group for c in sorted(found, key=cmp_to_key(_order))[:k]])
-        wanted, last = LOWER * wanted, cut
+        reaching = run.found if cut is None else [c for c in run.found if c.integer >= cut]
+        if len(reaching) >= k:
+            return _members(core, weights, [c.group for c in sorted(reaching, key=cmp_to_key(_order))[:k]])
+        number, last = LOWER * number, cut
 
 
 def _fine(weights: Weights) -> Weights:
@@ -70,30 +70,30 @@ class _Noisy:
     rate: Fraction
     group: int
     integer: int
-    above: bool  # noise of at least 0
+    is_not_negative: bool  # noise of at least 0
     bits: list[bool] = field(default_factory=list)
 
-    def bit(self, place: int) -> bool:
+    def bit(self, index: int) -> bool:
         """Return the bit that is worth 2^-(place + 1)."""
-        while len(self.bits) <= place:
+        while len(self.bits) <= index:
             exponent = self.rate / 2 ** (len(self.bits) + 1)
-            self.bits.append(self.core.bernoulli(Logistic(exponent if self.above else -exponent)))
-        return self.bits[place]
+            self.bits.append(self.core.bernoulli(Logistic(exponent if self.is_not_negative else -exponent)))
+        return self.bits[index]
 
 
 def _order(left: _Noisy, right: _Noisy) -> int:
     """Compare by the integers, then by the first bit that differs; negative where `left` is larger."""
     if left.integer != right.integer:
         return right.integer - left.integer
-    place = 0
-    while left.bit(place) == right.bit(place):
-        place += 1
-    return int(right.bit(place)) - int(left.bit(place))
+    index = 0
+    while left.bit(index) == right.bit(index):
+        index += 1
+    return int(right.bit(index)) - int(left.bit(index))
 
 
 @dataclass(frozen=True)
 class _BetweenCuts:
-    """Of successes at e^-(b - a), (1 - e^-a) / (2 - e^-b) lie between the two cuts, given noise below b."""
+    """A share of successes at e^-(b - a): (1 - e^-a) / (2 - e^-b) are between the two cuts, given noise below b."""
 
     a: Fraction
     b: Fraction
@@ -112,59 +112,59 @@ class _Run:
         self.found: list[_Noisy] = []
         self.taken: dict[int, int] = {}
 
-    def cut(self, wanted: int) -> int | None:
+    def cut(self, number: int) -> int | None:
         """Choose a cut that about `wanted` noisy scores reach, None for all; any function of the scores is exact."""
-        if 2 * wanted >= self.weights.candidates:
+        if 2 * number >= self.weights.candidates:
             return None
         scores = self.weights.scores
-        low = _ranked(self.weights, 2 * wanted)
+        low = _ranked(self.weights, 2 * number)
         gaps = np.abs((scores - low).astype(np.float64)) * float(self.rate)
         sizes = 1.0 if self.weights.sizes is None else self.weights.sizes.astype(np.float64)
-        above = scores > low
-        below = float((np.exp(-gaps) * sizes * ~above).sum()) / 2
-        high = gaps[above]
-        many = np.ones(len(high)) if isinstance(sizes, float) else sizes[above]
+        is_higher = scores > low
+        mass_below = float((np.exp(-gaps) * sizes * ~is_higher).sum()) / 2
+        high = gaps[is_higher]
+        sizes_higher = np.ones(len(high)) if isinstance(sizes, float) else sizes[is_higher]
 
-        def reach(y: float) -> float:
+        def expected_number(y: float) -> float:
             survival = np.where(high < y, np.exp(-np.abs(y - high)) / 2, 1 - np.exp(-np.abs(y - high)) / 2)
-            return below * float(np.exp(-y)) + float((many * survival).sum())
+            return mass_below * float(np.exp(-y)) + float((sizes_higher * survival).sum())
 
         start, end = 0.0, float(high.max(initial=0.0)) + 100.0
         for _ in range(60):
             middle = (start + end) / 2
-            start, end = (middle, end) if reach(middle) >= wanted else (start, middle)
+            start, end = (middle, end) if expected_number(middle) >= number else (start, middle)
         return low + (Fraction(start) / self.rate).__floor__()
 
     def descend(self, cut: int | None, last: int | None) -> None:
         """Find all that reach `cut` and not `last`, and list everything whose score is above `cut`."""
         scores = self.weights.scores
-        listed = np.ones(len(scores), dtype=bool) if cut is None else np.asarray(scores > cut, dtype=bool)
-        fresh = listed if last is None else listed & np.asarray(scores <= last, dtype=bool)
+        is_listed = np.ones(len(scores), dtype=bool) if cut is None else np.asarray(scores > cut, dtype=bool)
+        fresh = is_listed if last is None else is_listed & np.asarray(scores <= last, dtype=bool)
         for group in np.flatnonzero(fresh).tolist():
             for _ in range(self.weights.size(group) - self.taken.get(group, 0)):
                 self._list(group, last)
         if cut is not None:
-            self._reaching(np.flatnonzero(~listed), cut, last)
+            self._reaching(np.flatnonzero(~is_listed), cut, last)
 
     def _list(self, group: int, last: int | None) -> None:
         """Draw one candidate's noisy score, given that it is below the last cut."""
         score = int(self.weights.scores[group])
         while True:
-            above, g = self.core.below(2) == 1, self.core.geometric(self.rate)
-            integer = score + g if above else score - 1 - g
+            is_not_negative, g = self.core.below(2) == 1, self.core.geometric(self.rate)
+            integer = score + g if is_not_negative else score - 1 - g
             if last is None or integer < last:
-                self._add(group, integer, above)
+                self._add(group, integer, is_not_negative)
                 return
 
     def _reaching(self, groups: npt.NDArray[np.intp], cut: int, last: int | None) -> None:
         """Find the candidates of score at most the cut that reach it; their excess is memoryless."""
         sizes = self._left()[groups]
         huge = np.asarray(sizes > HUGE, dtype=bool)
-        found = self._successes(groups[~huge], sizes[~huge], cut)
+        group_counts = self._successes(groups[~huge], sizes[~huge], cut)
         for group in groups[huge].tolist():
             size = self.weights.size(group) - self.taken.get(group, 0)
-            found.append((group, binomial(self.core, size, self.weights.ratio(group, cut))))
-        for group, count in found:
+            group_counts.append((group, binomial(self.core, size, self.weights.ratio(group, cut))))
+        for group, count in group_counts:
             for _ in range(sum(self._keeps(group, cut, last) for _ in range(count))):
                 self._add(group, cut + self._excess(cut, last), True)
 
@@ -176,15 +176,15 @@ class _Run:
         else:
             scores = np.array([*scores, cut], dtype=object)
         weights = Weights(scores, self.rate, np.append(sizes.astype(np.int64), 1).astype(np.int64))
-        found = group_bernoullis(self.core, weights)
-        return [(int(groups[place]), count) for place, count in found if place < len(groups)]
+        successes = group_bernoullis(self.core, weights)
+        return [(int(groups[index]), count) for index, count in successes if index < len(groups)]
 
     def _left(self) -> Sizes:
         """Count how many of each group are not found yet."""
         sizes = self.weights.sizes
         left: Sizes = np.ones(len(self.weights), dtype=np.int64) if sizes is None else sizes.copy()
-        for group, found in self.taken.items():
-            left[group] -= found
+        for group, number_taken in self.taken.items():
+            left[group] -= number_taken
         return left
 
     def _keeps(self, group: int, cut: int, last: int | None) -> bool:
@@ -199,8 +199,8 @@ class _Run:
             if last is None or cut + excess < last:
                 return excess
 
-    def _add(self, group: int, integer: int, above: bool) -> None:
-        self.found.append(_Noisy(self.core, self.rate, group, integer, above))
+    def _add(self, group: int, integer: int, is_not_negative: bool) -> None:
+        self.found.append(_Noisy(self.core, self.rate, group, integer, is_not_negative))
         self.taken[group] = self.taken.get(group, 0) + 1
 
 

@@ -66,7 +66,7 @@ class OneShotLaplace:
 
     @property
     def privacy(self) -> Privacy:
-        """One pure step."""
+        """The promise: one pure step."""
         return single_step(PureDP(Fraction(self.epsilon)), self.neighbors)
 
     @property
@@ -79,14 +79,14 @@ class OneShotLaplace:
         return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels, best first."""
-        among = counted(counts)
-        return among.names(self.picks(among, secure(draws)))
+        """Return k indices or labels, best first."""
+        candidates = counted(counts)
+        return candidates.names(self.picks(candidates, secure(draws)))
 
-    def picks(self, among: Candidates, draws: Draws) -> Picks:
-        """k candidates as (group, member), best first."""
-        enough(self.k, among)
-        return noisy(draws).noisy_top(among.weights(1 / self.scale), self.k)
+    def picks(self, candidates: Candidates, draws: Draws) -> Picks:
+        """Return k candidates as (group, member), best first."""
+        enough(self.k, candidates)
+        return noisy(draws).noisy_top(candidates.weights(1 / self.scale), self.k)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class ApproxOneShotLaplace:
 
     @property
     def privacy(self) -> Privacy:
-        """One step that is pure but for a failure of probability delta (Kairouz, Oh and Viswanath 2015)."""
+        """The promise: a step that is pure but for a failure of probability delta (Kairouz, Oh and Viswanath 2015)."""
         bound = "one-shot Laplace, Theorem 2.2"
         return promise(Fraction(self.epsilon), Fraction(self.delta), bound, self.neighbors)
 
@@ -139,11 +139,11 @@ class ApproxOneShotLaplace:
         return (exact * DIGITS).__ceil__() / DIGITS
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels, best first."""
-        among = counted(counts)
-        return among.names(self.picks(among, secure(draws)))
+        """Return k indices or labels, best first."""
+        candidates = counted(counts)
+        return candidates.names(self.picks(candidates, secure(draws)))
 
-    def picks(self, among: Candidates, draws: Draws) -> Picks:
-        """k candidates as (group, member), best first."""
-        enough(self.k, among)
-        return noisy(draws).noisy_top(among.weights(1 / self.scale(among.count)), self.k)
+    def picks(self, candidates: Candidates, draws: Draws) -> Picks:
+        """Return k candidates as (group, member), best first."""
+        enough(self.k, candidates)
+        return noisy(draws).noisy_top(candidates.weights(1 / self.scale(candidates.count)), self.k)

@@ -112,7 +112,7 @@ class PolicyGaussian(SetUnion):
         set_fields(self, most_users=users, slack=slack, weighting=weighting, law=law, privacy=privacy)
 
     def _law(self, deviation: Fraction, delta: Fraction, rounding: Fraction) -> tuple[GaussianTail, Fraction]:
-        """The noise with its threshold, and the cutoff, which is a float."""
+        """Return the noise with its threshold, and the cutoff, which is a float."""
         law = gaussian_tail(deviation, delta, self.max_items_per_user, lambda t: root_up(Fraction(1, t)) + rounding)
         cutoff = max(law.threshold + Fraction(self.alpha) * deviation, Fraction(1))
         up(cutoff, UNIT)
@@ -126,7 +126,7 @@ class L1Descent:
     cutoff: Fraction
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """All of it, where the user's other items are at the cutoff."""
+        """Return all of the weight, where the user's other items are at the cutoff."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:
@@ -148,7 +148,7 @@ class L2Descent:
     most_users: int
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """All of it, where the user's other items are at the cutoff."""
+        """Return all of the weight, where the user's other items are at the cutoff."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:
@@ -173,30 +173,30 @@ def l1_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[int],
         start = offsets[v]
         end = offsets[v + 1]
         high = 0
-        taken = 0
+        spent = 0
         active = 1
         while active > 0:
-            taken = 0
+            spent = 0
             active = 0
             for j in range(start, end):
                 gap = cutoff - weights[codes[j]]
                 if gap <= high:
-                    taken += gap
+                    spent += gap
                 else:
                     active += 1
             if active > 0:
-                higher = (unit - taken) // active
+                higher = (unit - spent) // active
                 if higher == high:
                     break
                 high = higher
-        rest = unit - taken - high * active
+        remainder = unit - spent - high * active
         for j in range(start, end):
             code = codes[j]
             if cutoff - weights[code] <= high:
                 weights[code] = cutoff
-            elif rest > 0:
+            elif remainder > 0:
                 weights[code] += high + 1
-                rest -= 1
+                remainder -= 1
             else:
                 weights[code] += high
 
@@ -225,12 +225,12 @@ def l2_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[float
 
 
 def even_up(t: int) -> Fraction:
-    """The most that l1-descent contributes to each of t new items: 1/t in integer parts, rounded up."""
+    """Return the most that l1-descent contributes to each of t new items: 1/t in integer parts, rounded up."""
     return Fraction(-(-UNIT // t), UNIT)
 
 
 def rounding_of_one(items: int, cutoff: Fraction) -> Fraction:
-    """How far, in the l2 norm, the floats of one user's l2-descent can end from the exact ones.
+    """Return how far, in the l2 norm, the floats of one user's l2-descent can end from the exact ones.
 
     (items / 2 + 5) u for the step and sqrt(items) (cutoff + 1) u for adding it (docs/mechanisms/set-union-policies.md).
     """

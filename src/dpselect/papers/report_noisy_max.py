@@ -54,9 +54,9 @@ class ReportNoisyMax(Choice):
         law = laplace_gap if self.noise is Noise.LAPLACE else gaps.flipped
         return law(self.rate, gaps.others(candidates), beta)
 
-    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """The place of the largest noisy score."""
-        return noisy(draws).noisy_max(among.weights(self.rate), self.noise)
+    def pick(self, candidates: Candidates, draws: Draws) -> tuple[int, int]:
+        """Return the position of the largest noisy score."""
+        return noisy(draws).noisy_max(candidates.weights(self.rate), self.noise)
 
 
 def laplace_gap(rate: Fraction, many: float, beta: float) -> Fraction:

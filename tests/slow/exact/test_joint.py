@@ -134,8 +134,8 @@ def test_floyds_subset_is_uniform():
 def test_numbers_of_sets_beyond_all_floats():
     """All k-sets, by the recursion over blocks that are cut at random: C(d, k), about 10^3432."""
     reach = sorted(np.random.default_rng(0).integers(10**5, 10**6, size=100).tolist())
-    assert Paths.of([10**6] * 1000).count(64).overlaps(arb.bin_uiui(10**6, 1000))
-    tight = Paths.of(reach).count(64)
+    assert Paths.from_reach([10**6] * 1000).count(64).overlaps(arb.bin_uiui(10**6, 1000))
+    tight = Paths.from_reach(reach).count(64)
     assert tight < arb.bin_uiui(10**6, 100)
     assert tight.rel_accuracy_bits() > 30
 
