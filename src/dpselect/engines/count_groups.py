@@ -45,14 +45,14 @@ class _Names:
 
     sizes: tuple[int, ...]
     domain: Domain | None
-    rest: bool  # the last group are items of the domain that stand in no table
+    has_unlisted: bool  # the last group are items of the domain that stand in no table
     item: Callable[[int], Any]
     seen_before: Callable[[int, int], int]
 
     def __call__(self, group: int, member: int) -> object:
         if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
             raise IndexError("there is no such member of a group")
-        unseen = self.rest and group == len(self.sizes) - 1
+        unseen = self.has_unlisted and group == len(self.sizes) - 1
         index = sum(self.sizes[:group]) + member
         if not isinstance(self.domain, Span):
             return UNSEEN if unseen else self.item(index)

@@ -178,8 +178,10 @@ def rules_of(user: object, item: object, keep: object, weight: object, **other_r
         for name in columns:
             if name.lower() in seen:
                 other_role = seen[name.lower()]
-                must = "name each column once" if other_role == parameter else f"be columns other than {other_role}"
-                raise ParameterError(parameter, must, came(name))
+                requirement = (
+                    "name each column once" if other_role == parameter else f"be columns other than {other_role}"
+                )
+                raise ParameterError(parameter, requirement, came(name))
             seen[name.lower()] = parameter
     time = other_rules.get("time")
     role = None if time is None else seen.get(time.lower())
@@ -193,7 +195,7 @@ def _columns(parameter: str, names: object) -> tuple[str, ...]:
     name_list = [names] if isinstance(names, str) else names
     if not isinstance(name_list, (list, tuple)):
         raise ParameterError(parameter, "be the name of a column, or a list of several", came(names))
-    return tuple(name for listed in name_list for name in key_columns(parse_key(parameter, [listed])))
+    return tuple(name for element in name_list for name in key_columns(parse_key(parameter, [element])))
 
 
 def _columns_of(rules: Rules) -> list[tuple[str, str]]:

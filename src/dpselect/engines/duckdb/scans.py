@@ -93,7 +93,7 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """Return a context of the SQL after FROM for one query over the selected rows."""
 
-    def refuse(self, asked: RequestedColumns) -> None:  # noqa: B027 - most answer for every column that they have
+    def refuse(self, requested: RequestedColumns) -> None:  # noqa: B027 - most answer for every column that they have
         """Refuse, before anything is paid, columns that the source cannot answer for in their roles."""
 
     def with_duplicates(self) -> Self:

@@ -127,11 +127,11 @@ def _schema(form: bytes, name: bytes, children: Sequence[tuple[_Schema, Any]]) -
 
 def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], dependents: Any) -> tuple[_Array, Any]:
     """Return an array without nulls and all that must live as long as it does."""
-    pointer = (ctypes.c_void_p * len(buffers))(*buffers)
+    buffer_addresses = (ctypes.c_void_p * len(buffers))(*buffers)
     pointers: Any = [ctypes.pointer(child) for child, _ in children]
     below = (_ArrayAt * len(children))(*pointers)
-    array = _Array(length, 0, 0, len(buffers), len(children), pointer, below, None, _free_array, None)
-    return array, (pointer, below, children, dependents)
+    array = _Array(length, 0, 0, len(buffers), len(children), buffer_addresses, below, None, _free_array, None)
+    return array, (buffer_addresses, below, children, dependents)
 
 
 def _lines(number: int, block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
@@ -145,7 +145,7 @@ def _lines(number: int, block: bytes, delimiter: str | None) -> tuple[_Array, An
         odd[1:] = (data == _QUOTE).cumsum(dtype=np.uint8) & 1
         inside = odd[:-1] != np.repeat(odd[offsets[:-1]], np.diff(offsets))
         text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
-    pointer = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
-    lines = _array(len(ends), [None, offsets.ctypes.data, pointer], [], (offsets, text))
+    text_address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
+    lines = _array(len(ends), [None, offsets.ctypes.data, text_address], [], (offsets, text))
     numbers = np.full(len(ends), number, np.int32)
     return _array(len(ends), [None], [lines, _array(len(ends), [None, numbers.ctypes.data], [], numbers)], None)

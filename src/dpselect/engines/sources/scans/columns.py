@@ -28,7 +28,7 @@ class ColumnType:
 
 @dataclass(frozen=True)
 class RequestedColumns:
-    """The columns that a question names, by their parameters. Without a user it is no question of users."""
+    """The columns that a question names, by their parameters; no `user` where it is no question of users."""
 
     user: tuple[str, ...] | None
     columns: Sequence[tuple[str, str]]  # each beside its parameter; those of the user, too
