@@ -210,7 +210,7 @@ def test_the_largest_noise_of_a_group_is_above_t_as_often_as_v_is_below(noise, s
         value = int(v * 2**bits)
         contender = _Contender(SeededDraws(1), noise, (0, None), size, shift, value, bits)
         with ctx.workprec(bits + 64):
-            t = contender._at(value) - enclose(shift)
+            t = contender._ball_at(value) - enclose(shift)
             tail = (-t).exp() if noise is Noise.EXPONENTIAL else (-t).exp() / 2 if t > 0 else 1 - t.exp() / 2
             assert abs(1 - (1 - tail) ** size - enclose(Fraction(value, 2**bits))) < 1e-20
 

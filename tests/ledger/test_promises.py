@@ -446,7 +446,7 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
                 less = replace(ended, epsilon=ended.epsilon / 2, renyi=ended.renyi / 2, added=(ended.added or 0) / 2)
                 ledger.start(made)
                 ledger.settle(made, less, None)
-                cost = promise.settle(held, Ceiling.from_price(less).price)
+                cost = promise.settled_charge(held, Ceiling.from_price(less).price)
                 pending, settled, own[whose] = pending - held, settled + cost, own[whose] - held + cost
         ((_, used),) = ledger.data_accounts()
         all_used = used.get("", Usage())

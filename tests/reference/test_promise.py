@@ -114,8 +114,8 @@ def test_delta_of_composition_is_charged_while_it_buys_something():
     whole, steps = Spent(Fraction(1, 10), Fraction(1, 100), 10 * delta), Spent(Fraction(1, 5), Fraction(1, 100), delta)
     assert made.charge(Spent(Fraction(1)), price) == whole
     assert made.charge(Spent(Fraction(101, 100)), price) == steps
-    assert made.settle(whole, one) == Spent(Fraction(1, 50), Fraction(1, 500), 10 * delta)
-    assert made.settle(steps, one) == Spent(Fraction(1, 50), Fraction(1, 500), delta)
+    assert made.settled_charge(whole, one) == Spent(Fraction(1, 50), Fraction(1, 500), 10 * delta)
+    assert made.settled_charge(steps, one) == Spent(Fraction(1, 50), Fraction(1, 500), delta)
     curve = Price(Fraction(1, 10), Fraction(1, 100), delta, 9 * delta)  # its steps have no epsilon of their own
     assert made.charge(Spent(Fraction(2)), curve) == whole
 
@@ -127,7 +127,7 @@ def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
     pick = query.selection.selector.terms.epsilon_per_pick
     held = made.charge(Spent(Fraction(2)), most)
     assert (held.epsilon, held.failure) == (10 * pick, query.price.failure)
-    found = made.settle(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
+    found = made.settled_charge(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
     assert found == held
     assert found.epsilon > query.price.epsilon
 
