@@ -130,7 +130,7 @@ def mechanisms(given: Given) -> object:
         odd = {one: value for one, value in odd.items() if value is not None or every[one] is MISSING}
     made = make(**odd)
     if hasattr(made, "weigh") or name in OF_SETS:
-        return made.privacy, made(UserSets.of(["ab", "abc", "", "a"] * 9))
+        return made.privacy, made(UserSets.from_sets(["ab", "abc", "", "a"] * 9))
     if name == "LimitedDomainByGroup":
         return made.privacy, made({"g": _counts(given)})
     return made.privacy, made(_counts(given))

@@ -175,7 +175,7 @@ def main() -> None:
     mixes: list[list[object]] = []
     met = True
     for epsilon, delta in GRANTS:
-        promise = Promise.of(Fraction(epsilon), Fraction(delta))
+        promise = Promise.for_account(Fraction(epsilon), Fraction(delta))
         print(f"\nA grant of ({epsilon}, {delta}), order {promise.order}: by adding / by this rule\n")
         table(["question", *(f"epsilon {each}" for each in EPSILONS)], rows(promise))
         asked = in_turn(promise)

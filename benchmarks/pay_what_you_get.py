@@ -70,7 +70,7 @@ def main() -> None:
     """Two tables for each promise."""
     for total, questions in CASES:
         epsilon = Fraction(total)
-        promise, rows, counted = Promise.of(epsilon, DELTA), [], []
+        promise, rows, counted = Promise.for_account(epsilon, DELTA), [], []
         fixed = asked(largest(lambda x, p=promise, n=questions: paid(p, asked(x), K) >= n, epsilon))
         l_star = int((DELTA - APART) / fixed.plan.selector.delta_threshold)
         for items in ITEMS:

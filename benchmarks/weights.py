@@ -62,7 +62,7 @@ def found(data: dps.Dataset, totals: Totals | None, epsilon: str, truths: Sequen
     with data.engine(totals=totals) as engine:
         histogram = engine.top(rows)
     labels = [histogram.label(g, 0) for g in range(len(histogram.counts))]
-    sensitivity = 1 if totals is None else totals.most
+    sensitivity = 1 if totals is None else totals.max_units
     mechanism = LimitedDomain(k=K, epsilon=epsilon, delta=DELTA, sensitivity=sensitivity)
     draws = SeededDraws(seed=1)
     answers = [[labels[i] for i in mechanism(histogram.counts, draws=draws)] for _ in range(repeats)]
@@ -86,7 +86,7 @@ def recalls(repeats: int) -> None:
             if cap is None:
                 totals, cut = None, "SELECT i, count(DISTINCT u) AS n FROM rows GROUP BY i ORDER BY n DESC"
             else:
-                totals, cut = Totals.of("w", cap), CUT.replace("$1", "rows").replace("$2", str(cap))
+                totals, cut = Totals.parse("w", cap), CUT.replace("$1", "rows").replace("$2", str(cap))
             mine = Truth.of(connection.execute(cut).fetchall())
             exact = raw.recall(list(mine.sums)[:K])
             cells = [cell for e in EPSILONS for cell in found(data, totals, e, (mine, raw), repeats)]

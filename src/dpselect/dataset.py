@@ -16,7 +16,7 @@ from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.address import Address
-from dpselect.engines.identity import shown, source_of
+from dpselect.engines.identity import display_name, identify_source
 from dpselect.engines.port import Tally
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import ParameterError, came, naming_parameter
@@ -167,7 +167,7 @@ class Dataset(Verbs):
 
     def __repr__(self) -> str:
         source = self._original_source
-        arguments = [repr(source) if _is_described(source) else shown(source)]
+        arguments = [repr(source) if _is_described(source) else display_name(source)]
         first_condition, *more_conditions = self._conditions or (None,)
         options: dict[str, object] = {
             "user": self.user_columns,
@@ -227,7 +227,7 @@ class Dataset(Verbs):
             return typed_data.engine()
 
         at = self._address
-        return inspect(at.source, open_with_types, table=at.table, csv=at.csv, wanted=wanted, options=options)
+        return inspect(at.source, open_with_types, table=at.table, csv=at.csv, intended_use=wanted, options=options)
 
     def prepare(
         self,
@@ -380,7 +380,7 @@ class Dataset(Verbs):
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
-        source_before = None if budget is None else source_of(self._address, named=budget.snapshot is not None)
+        source_before = None if budget is None else identify_source(self._address, is_named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._open_for(plan))
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
@@ -431,7 +431,7 @@ class Dataset(Verbs):
 
         source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
-            source, pinned = source_of(self._address, named=snapshot is not None)
+            source, pinned = identify_source(self._address, is_named=snapshot is not None)
             changed = pinned and source_before != (source, pinned)
         row_fields: dict[str, Any] = {
             "source": source,
@@ -440,7 +440,7 @@ class Dataset(Verbs):
             "user": self.user_columns,
         }
         row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
-        row_fields |= self._address.csv.said
+        row_fields |= self._address.csv.unusual_options
         row_fields |= engine.declared
         if _is_text(self._item):
             row_fields |= {"text": self._item.column} | {

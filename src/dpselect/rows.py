@@ -92,9 +92,9 @@ def _database_to_json(value: object) -> Any:
 
 
 def _format_source(value: object) -> str:
-    from dpselect.engines.identity import shown
+    from dpselect.engines.identity import display_name
 
-    return shown(value)
+    return display_name(value)
 
 
 def _parse_table(name: str, value: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
-from dpselect.engines.sources.objects import written
+from dpselect.engines.sources.objects import encode_values
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 from tests.replay.odd_values import ANY
@@ -27,7 +27,7 @@ def answers(source: object, user: str = "user", item: str = "item", **more: obje
 def test_numbers_of_a_list_are_numbers_for_a_quantile():
     rows = {"user": list(range(60)), "item": [n % 7 for n in range(20)] * 3}
     odd = {"user": [*rows["user"], *[99] * len(ANY)], "item": [*rows["item"], *(odd.value for odd in ANY)]}
-    grid = Grid.of((-10, 10), 1)
+    grid = Grid.parse((-10, 10), 1)
     for which in PerUser:
         plain, more = (_places(source, grid, which) for source in (rows, odd))
         assert sum(more.values()) - sum(plain.values()) == 1
@@ -43,7 +43,7 @@ def _places(source: object, grid: Grid, which: PerUser) -> dict[int, int]:
 
 def test_durations_are_missing_in_every_unit():
     spans = [np.timedelta64(5, unit) for unit in ("Y", "D", "s", "us", "ns", "as", "generic")]
-    assert written([*spans, np.timedelta64("NaT")]).tolist() == [None] * 8
+    assert encode_values([*spans, np.timedelta64("NaT")]).tolist() == [None] * 8
 
 
 def test_a_list_names_what_stands_in_it():

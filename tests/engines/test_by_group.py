@@ -161,7 +161,7 @@ def test_in_how_many_groups_users_give_a_unit(hold):
     weighed = hold(
         pa.table({"user": [1, 1, 2, 2], "item": ["x"] * 4, "group": [1, 2, 1, 2], "w": [1.0, 0.2, 3.0, 1.0]})
     )
-    assert in_groups(weighed, totals=Totals.of("w", 3)) == {1: 1, 2: 1}
+    assert in_groups(weighed, totals=Totals.parse("w", 3)) == {1: 1, 2: 1}
 
 
 def test_no_rows_are_no_groups(hold):

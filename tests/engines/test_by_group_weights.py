@@ -14,7 +14,7 @@ from tests.engines.test_by_group import told
 from tests.engines.weighed_rows import AWKWARD, given
 
 MOST = 10**6
-MINUTES, HALVES = Totals.of("w", 60), Totals.of("w", "2.5", "0.5")
+MINUTES, HALVES = Totals.parse("w", 60), Totals.parse("w", "2.5", "0.5")
 GROUPS = ("p", "q", None)
 ROWS = [(user, item, w, GROUPS[n % 3]) for n, (user, item, w) in enumerate([*AWKWARD, *AWKWARD[::-1]])]
 MORE = 240  # users; each is in four groups, and gives a unit in two of them
@@ -88,7 +88,7 @@ def test_what_is_no_unit_uses_up_no_group_and_no_item(hold):
             bounded = dict(zip(pairs, engine.scores_by(pairs, 2, listed), strict=True))
         assert sum(n // 3 if item == "a" else n for (_, item), n in bounded.items()) == MORE * 2
         assert min(n for (_, item), n in bounded.items() if item != "c") > 0
-    cut, _ = top(held, Totals.of("w", 2), 2)  # rows of 1.5, one by one, would come to 4
+    cut, _ = top(held, Totals.parse("w", 2), 2)  # rows of 1.5, one by one, would come to 4
     assert {n for rows in cut.values() for item, n in rows if item == "a"} == {MORE * 2 * 2 // 4}
 
 
@@ -114,4 +114,4 @@ def test_one_user_more_moves_few_sums_upwards_and_by_no_more_than_the_cap():
         moved = [n - old for n, old in zip(won(Held("duckdb", table(more), None)), without, strict=True)]
         assert sorted(set(moved))[0] == 0
         assert sum(map(bool, moved)) == (extra[0] != ("c", 0.1, "g2"))
-        assert max(moved) <= HALVES.most
+        assert max(moved) <= HALVES.max_units

@@ -143,7 +143,7 @@ def test_groups_that_are_codes_as_they_are_can_be_asked_for():
     with DuckDBEngine(rows, user="user", item="item", by=("group",), key=b"k") as engine:
         sets = engine.group_sets()
         assert (sets.size, sets.labels([2, 0])) == (3, [9, 7])
-        found = engine.users_at_by(Grid.of((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
+        found = engine.users_at_by(Grid.parse((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
     users = [dict(zip(one.places.tolist(), one.users.tolist(), strict=True)) for one in found.users]
     assert dict(zip(found.groups, users, strict=True)) == {7: {3: 20}, 9: {4: 20}}
 
@@ -173,7 +173,7 @@ def test_labels_come_in_the_order_that_is_asked_for():
 
 
 def test_labels_of_sets_given_by_hand():
-    sets = UserSets.of([["b", "a", "b"], [], ["c", "a"]])
+    sets = UserSets.from_sets([["b", "a", "b"], [], ["c", "a"]])
     assert (sets.offsets.tolist(), sets.codes.tolist(), sets.users) == ([0, 2, 2, 4], [0, 1, 2, 1], 3)
     assert sets.labels([2, 0]) == ["c", "b"]
     assert sets.labels([]) == []
@@ -237,7 +237,7 @@ SIZES = {"4GiB": 2**32, "500 MB": 500 * 2**20, "3k": 3072, "1tb": 2**40, "77": 7
 @pytest.mark.parametrize(("text", "size"), SIZES.items(), ids=list(SIZES))
 def test_memory_as_the_user_says(monkeypatch, text, size):
     monkeypatch.setenv(memory.VARIABLE, text)
-    assert memory.available() == size
+    assert memory.available_bytes() == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1.5GB", "1PB"])
@@ -251,17 +251,17 @@ def test_memory_as_the_system_says(monkeypatch, tmp_path):
     monkeypatch.delenv(memory.VARIABLE, raising=False)
     for name in ("_CGROUPS", "_OWN_CGROUP", "_MEMINFO"):
         monkeypatch.setattr(memory, name, tmp_path / name)
-    whole = memory.available()
+    whole = memory.available_bytes()
     assert whole is None or whole > 2**26
     write(tmp_path / "_MEMINFO", "MemTotal: 9999 kB\nMemAvailable:   30000 kB\n")
-    assert memory.available() == 30000 * 1024
+    assert memory.available_bytes() == 30000 * 1024
     write(tmp_path / "_CGROUPS" / "memory.max", "max\n")
-    assert memory.available() == 30000 * 1024
+    assert memory.available_bytes() == 30000 * 1024
     write(tmp_path / "_OWN_CGROUP", "9:memory:/jobs/one\n0::/box\n")
     write(tmp_path / "_CGROUPS" / "memory" / "jobs" / "one" / "memory.limit_in_bytes", "20000000\n")
-    assert memory.available() == 20_000_000
+    assert memory.available_bytes() == 20_000_000
     write(tmp_path / "_CGROUPS" / "box" / "memory.max", "10000000\n")
-    assert memory.available() == 10_000_000
+    assert memory.available_bytes() == 10_000_000
 
 
 def write(path: Path, text: str) -> None:

@@ -27,7 +27,7 @@ DAYS = [datetime.date(2026, 1, day) for day in (3, 9, 1)]
 def told(held: Held, domain: NamedDomain, item: str | list[str] = "text", **more: object) -> list[tuple[object, int]]:
     """All of it."""
     with held.engine(**({"item": item} | more)) as engine:  # type: ignore[arg-type]
-        engine.check(domain, most=10)
+        engine.check(domain, max_items=10)
         found = engine.counts_of(domain)
         assert list(found.sizes) == [1] * len(found.counts)
         return [(found.label(place, 0), int(count)) for place, count in enumerate(found.counts)]
@@ -93,7 +93,7 @@ def test_what_is_too_long_is_refused(hold) -> None:
     held = hold(pa.table(ROWS))
     for domain in (Listed(("a", "b", "c")), Column({"d": ["a", "b", "c"]}, "d")):
         with held.engine(item="text") as engine, pytest.raises(ParameterError, match="must have at most 2 items"):
-            engine.check(domain, most=2)
+            engine.check(domain, max_items=2)
 
 
 def test_no_rows(hold) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sources.arrow_columns import readable
+from dpselect.engines.sources.arrow_columns import to_readable
 from dpselect.errors import ParameterError, SourceError
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_types import top
@@ -203,11 +203,11 @@ def test_decimals_of_more_digits_than_their_type_are_missing(sort, width, digits
     bits = b"".join(one.to_bytes(width, "little", signed=True) for one in whole)
     some = pa.Array.from_buffers(getattr(pa, sort)(digits, scale), len(whole), [None, pa.py_buffer(bits)])
     for given in (some, some[2:]):
-        read = readable(given, "x")
+        read = to_readable(given, "x")
         read.validate(full=True)
         assert read.type == (given.type if width < 32 else pa.decimal128(digits, scale))  # DuckDB reads no more bits
-    assert [one is not None for one in readable(some, "x").to_pylist()] == [abs(one) < end for one in whole]
-    assert readable(some[:3], "x").to_pylist() == some[:3].to_pylist()
+    assert [one is not None for one in to_readable(some, "x").to_pylist()] == [abs(one) < end for one in whole]
+    assert to_readable(some[:3], "x").to_pylist() == some[:3].to_pylist()
 
 
 def test_a_user_of_a_decimal_of_too_many_digits_changes_nobody():
@@ -220,5 +220,5 @@ def test_a_user_of_a_decimal_of_too_many_digits_changes_nobody():
 def test_moments_of_the_first_and_the_last_second_are_read(unit, second):
     first, last = -62_135_596_800, 253_402_300_799
     ticks = [(first - 1) * second, first * second, last * second, (last + 1) * second]
-    read = readable(pa.array(ticks).cast(pa.timestamp(unit, "UTC")), "x")
+    read = to_readable(pa.array(ticks).cast(pa.timestamp(unit, "UTC")), "x")
     assert read.cast(pa.int64()).to_pylist() == [None, first * 10**6, last * 10**6, None]

@@ -20,7 +20,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb import scans
 from dpselect.engines.duckdb.relation_scan import RelationScan
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
 from tests.engines.opened import DuckDBEngine
@@ -55,7 +55,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     with opened(connection, item="age") as engine:
         found.append(pairs(engine.grouped(Span(2, 9))))
         for per_user in PerUser:
-            at = engine.users_at(Grid.of((0, 9), 1), per_user)
+            at = engine.users_at(Grid.parse((0, 9), 1), per_user)
             found.append((at.places.tolist(), at.users.tolist()))
     with opened(connection, item="seen") as engine:
         found.append(pairs(engine.top(99)))
@@ -279,7 +279,7 @@ def test_several_questions_of_one_file_at_once(tmp_path):
 def fixed(source: object, table: str | None = None) -> bool:
     """Is a question of this source known again, so that its answer is free?"""
     with DuckDBEngine(source, user="user", item="item", table=table, key=b"k") as engine:
-        return source_of(Address.parse(source))[1] and engine.fixed
+        return identify_source(Address.parse(source))[1] and engine.fixed
 
 
 def test_a_table_of_a_file_is_fixed_and_a_view_is_not(tmp_path: Path):

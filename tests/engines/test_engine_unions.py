@@ -70,7 +70,7 @@ def test_users_stand_at_the_places_of_bounds_as_in_memory():
 
 def test_the_bound_is_chosen_as_in_memory():
     lengths = [*range(1, 200), 4000]
-    sets = UserSets.of([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
+    sets = UserSets.from_sets([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = plan_of("union", epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:

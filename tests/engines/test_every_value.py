@@ -17,7 +17,7 @@ from tests.engines.test_values import RULES, histogram
 from tests.engines.test_values import WRITTEN as NUMBER
 from tests.engines.typed_rows import AWKWARD, EMPTY, NUMBERS, VALUES, WRITTEN
 
-GRIDS = [Grid.of((-10, 50), "0.5"), Grid.of(("-0.1", "33.3"), "0.1"), Grid.of((-(10**20), 10**20))]
+GRIDS = [Grid.parse((-10, 50), "0.5"), Grid.parse(("-0.1", "33.3"), "0.1"), Grid.parse((-(10**20), 10**20))]
 EACH = pa.table({"user": [f"user {n}" for n in range(len(WRITTEN))], "text": WRITTEN})
 # Halves between points, which one engine must not round otherwise than another; few values of many users.
 CROWD = pa.table(
@@ -46,7 +46,7 @@ def check_text(held: Held) -> None:
     """Text that is written in plain decimal notation is that number, and other text is missing: judged by Python."""
     for grid in GRIDS:
         numbers = [float(text) for text in WRITTEN if NUMBER.fullmatch(text) and len(text) < 1000]
-        assert at(held, grid, PerUser.MIN, "text") == Counter(grid.places(np.array(numbers)).tolist())
+        assert at(held, grid, PerUser.MIN, "text") == Counter(grid.nearest_places(np.array(numbers)).tolist())
 
 
 def test_text_that_is_written_as_a_number(hold: Hold) -> None:
@@ -66,7 +66,7 @@ def places_of(rows: pa.Table, grid: Grid, item: str) -> list[list[int]]:
         is_text = isinstance(value, str)
         there = NUMBER.fullmatch(value) and len(value) < 1000 if is_text else value is not None and value == value
         if user is not None and there:
-            found.setdefault(user, []).extend(grid.places(np.array([float(value)])).tolist())
+            found.setdefault(user, []).extend(grid.nearest_places(np.array([float(value)])).tolist())
     return list(found.values())
 
 
@@ -93,7 +93,7 @@ def test_one_place_of_every_user_of_many(hold: Hold, item: str) -> None:
 
 def check_wide(held: Held) -> None:
     """A value of any size has the place that it has in an array, also one that no width divides."""
-    for points in (Unbounded.of(), Unbounded.of("0.5"), Unbounded.of(1000), Grid.of((0, 5000), 10)):
+    for points in (Unbounded.parse(), Unbounded.parse("0.5"), Unbounded.parse(1000), Grid.parse((0, 5000), 10)):
         assert at(held, points, PerUser.MIN, "real") == Counter(points.placed(SIZES).tolist())
 
 

@@ -37,7 +37,7 @@ def write_csv(path: str, columns: dict[str, Say], rows: int = NUMBER) -> None:
 
 def of_columns(source: object, **wanted: object) -> dict[str, str]:
     """What is said of each column, without its name."""
-    found = inspect(source, wanted=IntendedUse(**wanted)).findings  # type: ignore[arg-type]
+    found = inspect(source, intended_use=IntendedUse(**wanted)).findings  # type: ignore[arg-type]
     lines = [line.removeprefix("column ").partition(": ") for line in found if line.startswith("column ")]
     return {name: said for name, _, said in lines}
 
@@ -174,7 +174,7 @@ def test_users_are_declared_only_where_their_forms_differ() -> None:
     """A user is never named, so whole numbers may stay text; unless 7 and 7.0 would be two users."""
     write_csv("x.tsv", {"user": lambda n: n})
     assert of_columns("x.tsv", user=("user",))["user"] == "text; BIGINT reads all 400 values"
-    assert "--type" not in inspect("x.tsv", wanted=IntendedUse(("user",))).findings[-1]
+    assert "--type" not in inspect("x.tsv", intended_use=IntendedUse(("user",))).findings[-1]
     lines = ['{"user": 7, "item": "a"}', '{"user": 7.0, "item": "b"}', '{"user": "8", "item": "a"}']
     Path("x.jsonl").write_text("\n".join(lines))
     data = dps.Dataset("x.jsonl", user="user", item="item")
@@ -356,7 +356,7 @@ def test_what_the_owner_declares_is_counted() -> None:
     assert of_columns("x.tsv", types=types)["price"] == f"BIGINT, as you declare: {said}; cannot be used as time"
     assert missing_as_declared("x.tsv", types) == [f"price: {said}"]
     with pytest.raises(dps.ParameterError, match="types must name columns of the source, got 'prise'"):
-        inspect("x.tsv", wanted=IntendedUse(types=parse_types({"prise": "BIGINT"})))
+        inspect("x.tsv", intended_use=IntendedUse(types=parse_types({"prise": "BIGINT"})))
 
 
 def test_the_command_that_is_proposed_works(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from dpselect.command.main import main
 from dpselect.engines.duckdb.inspect import _is_record
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.inspection import inspect
-from dpselect.engines.sources.text_faults import csv_judge, faults, json_judge
+from dpselect.engines.sources.text_faults import csv_judge, find_faults, json_judge
 from dpselect.engines.sources.text_lines import Header, blocks
 from tests.engines.test_awkward_rows import counts, texts
 from tests.engines.test_text_lines import CONTENT, records
@@ -123,7 +123,7 @@ def shared() -> Iterator[Workspace]:
 def test_a_line_of_csv_has_a_fault_where_it_is_not_read(shared, content):
     path = Path("x.csv")
     path.write_bytes(content)
-    found = [fault for _, fault in faults("x.csv", csv_judge(Header(",", ("a", "b"))), header=True)]
+    found = [fault for _, fault in find_faults("x.csv", csv_judge(Header(",", ("a", "b"))), header=True)]
     assert found.count(None) == len(records(shared, list(blocks("x.csv", header=True)), ",", 2))
 
 
@@ -145,7 +145,7 @@ def test_every_awkward_line_is_read_or_has_a_fault(kind):
     empty = set()
     for odd in LINES[kind]:
         Path(name).write_bytes((b"user,item,other\n" if kind == "csv" else b"") + odd.line)
-        found = [fault for _, fault in faults(name, judge, header=kind == "csv")]
+        found = [fault for _, fault in find_faults(name, judge, header=kind == "csv")]
         read = counts(Path(name))
         assert None in found or read == {}, odd.name
         empty |= {odd.name} if None in found and not read else set()

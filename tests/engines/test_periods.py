@@ -158,7 +158,7 @@ def check_values(held: Held, case: str) -> None:
     values: dict[object, list[int]] = {}
     for user, _, number in right(case, item="number"):
         values.setdefault(user, []).append(int(number))  # type: ignore[call-overload]
-    grid = Grid.of((0, 13), 1)
+    grid = Grid.parse((0, 13), 1)
     with held.engine(item="number", periods=periods(case)) as engine:
         for which, one in ((PerUser.MIN, min), (PerUser.MAX, max)):
             at = engine.users_at(grid, which)

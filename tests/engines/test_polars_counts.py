@@ -8,7 +8,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from dpselect.engines.sources.polars_counts import counted
+from dpselect.engines.sources.polars_counts import count_users
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import kept, pairs
 
@@ -45,15 +45,15 @@ def test_both_ways_count_the_same(dtype):
 
 
 def test_which_types_are_counted_by_polars():
-    assert all(counted(frame(values, dtype), 0, 1) is not None for dtype, values in COUNTED.items())
-    assert all(counted(frame(values, dtype), 0, 1) is None for dtype, values in LEFT.items())
-    assert counted(pl.LazyFrame({"user": [1], "item": [None]}), 0, 1) is None
+    assert all(count_users(frame(values, dtype), 0, 1) is not None for dtype, values in COUNTED.items())
+    assert all(count_users(frame(values, dtype), 0, 1) is None for dtype, values in LEFT.items())
+    assert count_users(pl.LazyFrame({"user": [1], "item": [None]}), 0, 1) is None
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
 def test_items_that_cannot_be_among_the_first_stay_in_polars_and_ties_of_the_last_do_not(most):
     rows = pl.LazyFrame({"user": [1, 2, 1, 2, 1, 2, 1], "item": ["d", "d", "c", "c", "b", "b", "a"]})
-    left = counted(rows, 0, 1, most).sort("i").rows()
+    left = count_users(rows, 0, 1, most).sort("i").rows()
     assert left == {0: [], 9: [("a", 1), ("b", 2), ("c", 2), ("d", 2)]}.get(most, [("b", 2), ("c", 2), ("d", 2)])
 
 

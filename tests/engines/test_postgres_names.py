@@ -47,7 +47,7 @@ def _domain(found: SqlEngine) -> object:
 
 
 def _values(found: SqlEngine) -> object:
-    return found.users_at(Grid.of((0, 20), 1), PerUser.MAX).users.tolist()
+    return found.users_at(Grid.parse((0, 20), 1), PerUser.MAX).users.tolist()
 
 
 @dataclass(frozen=True)

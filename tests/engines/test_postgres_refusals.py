@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.errors import DataError, ParameterError
 from dpselect.flat import dataset_of
 from tests.engines.every_engine import filled
@@ -60,12 +60,12 @@ def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path
 
 def test_what_decides_about_the_rows_makes_another_question():
     address = "postgresql://ann:secret@host:5/db?sslmode=require"
-    known, pinned = source_of(Address.parse(address))
+    known, pinned = identify_source(Address.parse(address))
     assert str(known).startswith("postgresql://host:5/db ")
     assert not pinned
-    assert source_of(Address.parse(address.replace("secret", "other"))) == (known, False)
+    assert identify_source(Address.parse(address.replace("secret", "other"))) == (known, False)
     for one, other in (("ann", "bob"), (":5", ":6"), ("/db", "/db2"), ("sslmode=require", "options=-crole%3Dx")):
-        assert source_of(Address.parse(address.replace(one, other)))[0] != known
+        assert identify_source(Address.parse(address.replace(one, other)))[0] != known
 
 
 # ---- refused before anything is paid ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tests.engines.opened import DuckDBEngine
 NAMES = [f"u{number:02}" for number in range(40)]
 NEW = "u17b"  # who comes between others, with an item before all of theirs
 KEPT = 3
-GRID = Grid.of((0, 30), 1)
+GRID = Grid.parse((0, 30), 1)
 ITEMS = [*range(-31, 0), *range(30)]
 Found = dict[str, Counter[object]]
 Drawn = Callable[[list[str]], Any]

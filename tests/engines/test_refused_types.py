@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sources.arrow_columns import readable
+from dpselect.engines.sources.arrow_columns import to_readable
 from dpselect.errors import SourceError
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
@@ -125,7 +125,7 @@ def test_a_row_of_a_run_has_its_value():
     whole = ["a", "a", None, None, None, "b"]
     for start in range(7):
         for stop in range(start, 7):
-            assert readable(runs[start:stop], "x").to_pylist() == whole[start:stop]
+            assert to_readable(runs[start:stop], "x").to_pylist() == whole[start:stop]
 
 
 def _of(library: object, column: object) -> object:

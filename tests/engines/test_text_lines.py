@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dpselect as dps
 from dpselect.engines.duckdb.lines import csv_rows, json_values
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.sources.arrow_lines import _kept, streamed
+from dpselect.engines.sources.arrow_lines import _alive, streamed
 from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
 from tests.engines.opened import DuckDBEngine
@@ -188,12 +188,12 @@ def test_nothing_is_kept_when_a_question_is_over(name, tmp_path):
     csv.writer(csv_text).writerows([("user", "item"), *((n, "a") for n in range(200_000))])
     lines = csv_text.getvalue() if name == "x.csv" else '{"user": 1, "item": 2}\n' * 200_000
     (tmp_path / name).write_text(lines)
-    before = set(_kept)
+    before = set(_alive)
     with DuckDBEngine(tmp_path / name, user="user", item="item", key=b"k") as engine:
         assert len(engine.top(3).counts) == 1
         with engine._database.reading(f"SELECT u FROM {engine._rows}"):
             pass  # a stream that nobody reads
-    assert set(_kept) == before
+    assert set(_alive) == before
 
 
 # ---- the form of a file, as its owner says it ---------------------------------------------------------------

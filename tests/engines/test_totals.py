@@ -22,13 +22,13 @@ from tests.engines.test_conformance import kept, pairs
 from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
 
 KEY = bytes(range(16))
-MINUTES = Totals.of("w", 60)
+MINUTES = Totals.parse("w", 60)
 CAPS = [
     MINUTES,
-    Totals.of("w", 3),
-    Totals.of("w", "2.5", "0.1"),
-    Totals.of("w", 60, "1/7"),
-    Totals.of("w", 10**8, 10**8),
+    Totals.parse("w", 3),
+    Totals.parse("w", "2.5", "0.1"),
+    Totals.parse("w", 60, "1/7"),
+    Totals.parse("w", 10**8, 10**8),
 ]
 SHAPES = {
     "double": pa.float64(),
@@ -62,8 +62,8 @@ def test_sums_and_ties(hold: Hold, totals: Totals) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_types_of_weights(hold: Hold, name: str) -> None:
-    with hold(TABLES[name]).engine(totals=Totals.of("w", 60, "0.5")) as engine:
-        assert pairs(engine.top(1000)) == scores(ROWS[name], Totals.of("w", 60, "0.5"))
+    with hold(TABLES[name]).engine(totals=Totals.parse("w", 60, "0.5")) as engine:
+        assert pairs(engine.top(1000)) == scores(ROWS[name], Totals.parse("w", 60, "0.5"))
 
 
 def test_domains(hold: Hold) -> None:
@@ -87,9 +87,9 @@ def test_a_range_as_the_domain(hold: Hold) -> None:
 
 def test_items_without_a_unit_use_up_no_bound(hold: Hold) -> None:
     """Each user keeps one item: of few, any; of the others always the one to which they give most, for all are 0."""
-    with hold(TABLES["double"]).engine(totals=Totals.of("w", 60, 60), max_items_per_user=1) as engine:
+    with hold(TABLES["double"]).engine(totals=Totals.parse("w", 60, 60), max_items_per_user=1) as engine:
         found = kept(engine)
-    units = given(AWKWARD, Totals.of("w", 60, 60))
+    units = given(AWKWARD, Totals.parse("w", 60, 60))
     assert all(len(items) == 1 for user, items in units.items() if user != "a")
     assert sum(found.values()) == len(units)
     with hold(TABLES["double"]).engine(totals=MINUTES, max_items_per_user=2) as engine:
@@ -102,16 +102,16 @@ def test_items_without_a_unit_use_up_no_bound(hold: Hold) -> None:
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
     for column in ("user", "item"):
         with pytest.raises(ParameterError, match=f"types must declare column '{column}'"):
-            hold(TABLES["double"]).engine(totals=Totals.of(column, 60))
+            hold(TABLES["double"]).engine(totals=Totals.parse(column, 60))
     with pytest.raises(ParameterError, match="by_weight must be a column of the source, got 'ww'"):
-        hold(TABLES["double"]).engine(totals=Totals.of("ww", 60))
+        hold(TABLES["double"]).engine(totals=Totals.parse("ww", 60))
 
 
 # ---- what one user can do ---------------------------------------------------------------------------------
 
 
 def test_one_user_moves_few_sums_upwards_and_by_no_more_than_the_cap():
-    draw, totals = random.Random(5), Totals.of("w", 3, "0.5")
+    draw, totals = random.Random(5), Totals.parse("w", 3, "0.5")
     rows = [(f"u{draw.randrange(9)}", f"i{draw.randrange(6)}", draw.choice([0.2, 0.5, 1, 4, -1])) for _ in range(120)]
 
     def found(users: set[str]) -> dict[object, int]:
@@ -127,19 +127,19 @@ def test_one_user_moves_few_sums_upwards_and_by_no_more_than_the_cap():
             before, after = found(others), found(others | {user})
             moved = [after.get(item, 0) - before.get(item, 0) for item in {*before, *after}]
             assert min(moved) >= 0
-            assert max(moved) <= totals.most == 6
+            assert max(moved) <= totals.max_units == 6
             assert 0 < sum(map(bool, moved)) <= 3
 
 
 def test_the_order_of_rows_and_files_changes_nothing(tmp_path: Path) -> None:
     """Floats added up in another order are another sum: 0.1, 0.2 and 1e16 in any order; integers are not."""
     rows = [(f"u{n % 7}", f"i{n % 3}", w) for n, w in enumerate([0.1, 0.2, 1e16, -1e16, 0.3, 1 / 3] * 200)]
-    expected = scores(rows, Totals.of("w", 40, "0.01"))
+    expected = scores(rows, Totals.parse("w", 40, "0.01"))
     for seed in range(3):
         random.Random(seed).shuffle(rows)
         for part in range(3):
             pq.write_table(table(rows[part::3], pa.float64()), tmp_path / f"{part}.parquet")
-        with DuckDBEngine(tmp_path, user="user", item="item", totals=Totals.of("w", 40, "0.01"), key=KEY) as engine:
+        with DuckDBEngine(tmp_path, user="user", item="item", totals=Totals.parse("w", 40, "0.01"), key=KEY) as engine:
             assert pairs(engine.grouped()) == expected
 
 

@@ -20,7 +20,7 @@ from tests.engines.opened import DuckDBEngine
 from tests.engines.sources import KINDS, READERS, Row
 
 KEY = bytes(range(16))
-GRID = Grid.of((-10, 50), "0.5")
+GRID = Grid.parse((-10, 50), "0.5")
 
 ROWS: list[Row] = [
     *((f"u{n}", str(n * 0.7), n) for n in range(40)),
@@ -87,19 +87,19 @@ def test_an_array_has_the_places_of_a_table():
     values = np.concatenate([np.random.default_rng(3).normal(20, 30, 5000), [np.inf, -np.inf, 1e300, -0.0, 0.25]])
     for grid in (
         GRID,
-        Grid.of((0, 1)),
-        Grid.of(("-0.1", "33.3"), "0.1"),
-        Grid.of((-(10**20), 10**20)),
-        Grid.of((0, 7), 3),
-        Unbounded.of(),
-        Unbounded.of(1),
+        Grid.parse((0, 1)),
+        Grid.parse(("-0.1", "33.3"), "0.1"),
+        Grid.parse((-(10**20), 10**20)),
+        Grid.parse((0, 7), 3),
+        Unbounded.parse(),
+        Unbounded.parse(1),
     ):
         found = asked({"user": np.arange(len(values)), "item": values}, PerUser.MIN, grid=grid)
         assert found == histogram(UsersAt.counted(np.sort(grid.placed(values))))
 
 
 def test_points_of_decimals_are_hit():
-    grid = Grid.of((0, 10), "0.1")
+    grid = Grid.parse((0, 10), "0.1")
     assert grid.placed([n / 10 for n in range(101)]).tolist() == list(range(101))
     assert [grid.value(n) for n in range(101)] == [n / 10 for n in range(101)]
 

@@ -19,7 +19,7 @@ from tests.engines import typed_rows
 from tests.engines.every_engine import Held
 from tests.engines.test_by_group import told
 
-GRID = Grid.of((0, 10), 1)
+GRID = Grid.parse((0, 10), 1)
 MANY = 10**4
 LISTED = Listed(("DE", "FR", "XX"))
 ROWS = {

@@ -40,7 +40,7 @@ def parts(value: object, totals: Totals) -> int:
     if found < float(totals.least):
         return 0
     step = float(totals.unit / PARTS)
-    return min(math.floor(min(found, float(totals.at_most)) / step + 0.5), totals.most * PARTS)
+    return min(math.floor(min(found, float(totals.at_most)) / step + 0.5), totals.max_units * PARTS)
 
 
 def given(rows: Iterable[Weighed], totals: Totals) -> dict[str, dict[str, int]]:
@@ -51,7 +51,7 @@ def given(rows: Iterable[Weighed], totals: Totals) -> dict[str, dict[str, int]]:
             sums[user, item] += parts(weight, totals)
     found: dict[str, dict[str, int]] = {}
     for (user, item), total in sums.items():
-        units = min(totals.most, math.floor(Fraction(total, PARTS) + Fraction(1, 2)))
+        units = min(totals.max_units, math.floor(Fraction(total, PARTS) + Fraction(1, 2)))
         if units:
             found.setdefault(user, {})[item] = units
     return found

@@ -73,7 +73,7 @@ class Account:
 
     def closes(self, ceiling: Spent, call: Call, taken: int, bottom: bool) -> Spent:
         """What a call is charged that took so many steps."""
-        return self.promise.settle(ceiling, call.price(taken, bottom))
+        return self.promise.settled_charge(ceiling, call.price(taken, bottom))
 
 
 @dataclass(frozen=True)

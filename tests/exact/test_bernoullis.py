@@ -82,7 +82,7 @@ def holds(weights, buckets) -> bool:
 
 @pytest.mark.parametrize("weights", [weights for weights, _ in WEIGHTS.values()], ids=WEIGHTS.keys())
 def test_every_weight_lies_in_its_bucket(weights):
-    buckets = Buckets.of(weights)
+    buckets = Buckets.from_weights(weights)
     assert holds(weights, buckets)
     assert buckets.counts.sum() == len(weights)
 
@@ -90,17 +90,17 @@ def test_every_weight_lies_in_its_bucket(weights):
 def test_integers_rounded_to_the_nearest_float_would_be_refused():
     """The twin: rounded up, 2^53 + 3 would pass the start of its bucket."""
     weights = 2**53 + np.arange(-3, 300)
-    assert not holds(weights, Buckets.of(weights.astype(np.float64)))
+    assert not holds(weights, Buckets.from_weights(weights.astype(np.float64)))
 
 
 @given(st.lists(st.integers(1, 2**63 - 1), min_size=1, max_size=60))
 def test_every_integer_lies_in_its_bucket(weights):
-    assert holds(np.array(weights), Buckets.of(np.array(weights)))
+    assert holds(np.array(weights), Buckets.from_weights(np.array(weights)))
 
 
 @given(st.lists(st.floats(0, exclude_min=True, allow_infinity=False), min_size=1, max_size=60))
 def test_every_float_lies_in_its_bucket(weights):
-    assert holds(np.array(weights), Buckets.of(np.array(weights)))
+    assert holds(np.array(weights), Buckets.from_weights(np.array(weights)))
 
 
 def bounded(weights, unit, probability, buckets) -> bool:
@@ -117,13 +117,13 @@ def bounded(weights, unit, probability, buckets) -> bool:
 @pytest.mark.parametrize("probability", PROBABILITIES.values(), ids=PROBABILITIES.keys())
 @pytest.mark.parametrize(("weights", "unit"), WEIGHTS.values(), ids=WEIGHTS.keys())
 def test_bounds_hold_the_probability_of_every_weight(weights, unit, probability):
-    assert bounded(weights, unit, probability, Buckets.of(weights))
+    assert bounded(weights, unit, probability, Buckets.from_weights(weights))
 
 
 @pytest.mark.parametrize("moved", [-1, 1])
 def test_bounds_of_the_neighbouring_bucket_would_be_refused(moved):
     weights, unit = WEIGHTS["spread"]
-    buckets = Buckets.of(weights)
+    buckets = Buckets.from_weights(weights)
     wrong = replace(buckets, first=buckets.first + moved * (1 << buckets.shift + 4))
     assert not bounded(weights, unit, PROBABILITIES["narrow normal"], wrong)
 

@@ -24,7 +24,7 @@ def answered(mechanism):
     """From counts to the law of what is shown: for each group that has any, its picked places."""
 
     def run(table: Table):
-        found = GroupedCounts.of({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
+        found = GroupedCounts.from_counts({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
         return law(lambda draws: tuple(shown(mechanism, found, draws)))
 
     return run

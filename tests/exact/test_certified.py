@@ -130,7 +130,7 @@ def test_nearly_every_proposal_is_accepted(weights):
 def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch):
     """The twin: a window that does not reach further for more candidates proposes 10^30 of them, and refuses them."""
     weights = SHAPES["a domain of 10^30"]
-    monkeypatch.setattr(Reach, "of", lambda _: Reach(FAR, FAR_BITS))
+    monkeypatch.setattr(Reach, "for_candidates", lambda _: Reach(FAR, FAR_BITS))
     peel = Peel(SeededDraws(1), weights, 1)
     peel._build(weights.candidates)
     assert accepted(peel, weights) < 2.0**-30
@@ -139,7 +139,7 @@ def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch
 def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monkeypatch):
     """The other twin asks for acceptance above 1, which is another distribution."""
     weights = Weights(np.array([60, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
-    monkeypatch.setattr(Reach, "of", lambda n: Reach(FAR, FAR_BITS + n.bit_length() - 40))
+    monkeypatch.setattr(Reach, "for_candidates", lambda n: Reach(FAR, FAR_BITS + n.bit_length() - 40))
     peel = Peel(SeededDraws(1), weights, 1)
     peel._build(weights.candidates)
     assert lower(peel._share(1, peel.outside, peel.total - peel.inside).ball(128)) > 1
@@ -147,7 +147,7 @@ def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monke
 
 @given(st.integers(1, 2**600))
 def test_all_beyond_the_window_is_light_together(candidates):
-    reach = Reach.of(candidates)
+    reach = Reach.for_candidates(candidates)
     with ctx.workprec(200):
         one = (-arb(reach.exponent)).exp()
         assert one < arb(2) ** -reach.bits

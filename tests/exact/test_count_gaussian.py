@@ -167,7 +167,7 @@ def test_the_real_call_shows_what_decided():
 
 def test_noisy_counts_lie_above_the_threshold_by_whole_steps():
     mechanism = made("1", "1e-6", 10)
-    sets = UserSets.of([["a"], ["a", "b"]] * 200 + [["c"]])
+    sets = UserSets.from_sets([["a"], ["a", "b"]] * 200 + [["c"]])
     codes, users = mechanism.weighed(sets, SeededDraws(1))
     assert codes.tolist() == mechanism(sets, draws=SeededDraws(1)).tolist() == [0, 1]
     assert users.tolist() == [400, 200]

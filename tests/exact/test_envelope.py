@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Masses
-from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _above, _Share, first_cells, refined
+from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _scaled_up, _Share, first_cells, refined
 from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.papers.joint_sequence import SequenceWays
@@ -62,7 +62,7 @@ def envelope_holds(masses: Masses, cells: list[FamilyCell]) -> bool:
         if [c.first for c in mine] != [0, *(c.last + 1 for c in mine[:-1])] or mine[-1].last != size - 1:
             return False
         for cell in mine:
-            area = _above(cell.bound * cell.width, 60)
+            area = _scaled_up(cell.bound * cell.width, 60)
             for x in range(cell.first, cell.last + 1):
                 share = _Share(masses, family, x, Fraction(area, cell.width), 60).ball(192)
                 with ctx.workprec(192):

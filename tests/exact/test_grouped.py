@@ -176,7 +176,7 @@ def test_truncated_geometric_gives_one_to_one_item():
 def test_shares_are_those_of_the_mechanism(most):
     """A table of shares, whole parts, says the same as what the mechanism gives in memory."""
     renyi = RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=most)
-    users = UserSets.of([[(t, i) for i in range(t)] for t in range(1, most + 1)])
+    users = UserSets.from_sets([[(t, i) for i in range(t)] for t in range(1, most + 1)])
     for one, of_round in zip(rounds_of(renyi), renyi.shares, strict=True):
         for shares, (terms, _) in zip(one.shares, of_round, strict=True):
             assert given(users, [terms.steps])[0].tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()

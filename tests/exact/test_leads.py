@@ -306,7 +306,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], Any]] = {
 def test_of_every_question_about_one_answer_in_twenty_tells_a_false_order() -> None:
     """All items have as many users: of each question it is no more than luck allows, and over all not much less."""
     answers, every = 60, 0
-    sets = UserSets.of([[f"i{user % 6}", f"i{(user + 3) % 6}"] for user in range(720)])
+    sets = UserSets.from_sets([[f"i{user % 6}", f"i{(user + 3) % 6}"] for user in range(720)])
     for name, (verb, given, aggregate) in ASKED.items():
         plan: Any = plan_of(verb, **given)
         drawn: Any = getattr(plan, "selection", plan)

@@ -115,7 +115,7 @@ def test_by_group_planted_texts_are_items_or_names_of_groups(groups: int, most: 
     )
 
     def shown(table: tuple[tuple[int, ...], ...]) -> Law:
-        found = GroupedCounts.of({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
+        found = GroupedCounts.from_counts({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
         return law(
             lambda draws: tuple(
                 (found.groups(one.groups)[0], tuple(found.items(one.rows))) for one in mechanism.picks(found, draws)

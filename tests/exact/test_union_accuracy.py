@@ -26,7 +26,7 @@ def made(name: str, most: int = 3, epsilon: int = 4) -> Any:
 
 def chance(mechanism: Any, users: int, items: int) -> float:
     """That the item is found which so many users have, and besides it the same `items` - 1 others."""
-    sets = UserSets.of([[f"item {i}" for i in range(items)]] * users)
+    sets = UserSets.from_sets([[f"item {i}" for i in range(items)]] * users)
     found = law(lambda draws: 0 in mechanism(sets, draws=draws).tolist())
     return float(found[True].mid()) if True in found else 0.0
 
@@ -39,7 +39,7 @@ def test_users_of_one_item(name: str) -> None:
     assert needed is not None
 
     def likely(users: int) -> float:
-        weights, unit = mechanism.weigh(UserSets.of([["item"]] * users))
+        weights, unit = mechanism.weigh(UserSets.from_sets([["item"]] * users))
         return float(mechanism.law.at(Fraction(weights.tolist()[0]) / unit).ball(64).mid())
 
     assert likely(needed) >= 0.95

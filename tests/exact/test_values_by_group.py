@@ -197,21 +197,21 @@ class Held:
     def __init__(self, users: tuple[tuple[str, object], ...], domain: Sequence[object]) -> None:
         self.users, self.domain = users, domain
 
-    def check(self, domain: object, *, most: int) -> None:
+    def check(self, domain: object, *, max_items: int) -> None:
         pass
 
     def item_names(self, domain: object) -> Sequence[object]:  # noqa: ARG002
         return self.domain
 
     def group_sets(self, *, progress: object) -> UserSets:  # noqa: ARG002
-        return UserSets.of([[group] for group, _ in sorted(self.users)])
+        return UserSets.from_sets([[group] for group, _ in sorted(self.users)])
 
     def keep_groups(self, codes: np.ndarray) -> FoundGroups:
         return FoundGroups(",".join(sorted(map(str, self.group_sets(progress=None).labels(codes)))))
 
     def counts_by(self, domain: object, most: int, groups: FoundGroups, *, progress: object) -> GroupedCounts:  # noqa: ARG002
-        return GroupedCounts.of(
-            {g: {i: self.users.count((g, i)) for i in self.domain} for g in groups.place.split(",")}
+        return GroupedCounts.from_counts(
+            {g: {i: self.users.count((g, i)) for i in self.domain} for g in groups.stored_at.split(",")}
         )
 
 
@@ -264,7 +264,7 @@ def test_the_union_is_paid_for():
 
 
 def test_unseen_items_of_a_group_are_chosen_by_name():
-    counts = GroupedCounts.of({"p": {"b": 2}, "q": {}})
+    counts = GroupedCounts.from_counts({"p": {"b": 2}, "q": {}})
     mechanism = ChoiceByGroup(max_groups_per_user=1, epsilon=Fraction(1, 2))
     found = law(lambda draws: tuple(chosen_by_group(mechanism.each, counts, DOMAIN, draws)))
     full = {"p": {"a": 0, "b": 2, "c": 0}, "q": dict.fromkeys(DOMAIN, 0)}
@@ -273,7 +273,7 @@ def test_unseen_items_of_a_group_are_chosen_by_name():
 
 def test_items_that_python_takes_for_equal_are_told_apart():
     names = ((True, "x"), (1, "x"), ("1", "x"), (1.5, "x"))
-    counts = GroupedCounts.of({"p": {(True, "x"): 2, ("1", "x"): 1}})
+    counts = GroupedCounts.from_counts({"p": {(True, "x"): 2, ("1", "x"): 1}})
     mechanism = ChoiceByGroup(max_groups_per_user=1, epsilon=Fraction(1, 2))
     found = law(lambda draws: tuple(map(str, chosen_by_group(mechanism.each, counts, names, draws))))
     full = {"p": dict(zip(map(str, names), (2, 0, 1, 0), strict=True))}

@@ -10,7 +10,7 @@ import pytest
 
 from dpselect._ground.domain import Column, Size
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.ledger.question import fingerprint, summarize
 
 ASKED = {"k": 3, "epsilon": Fraction("0.5"), "delta": Fraction(1, 10**6), "domain": None, "counts": False}
@@ -29,19 +29,19 @@ def test_the_same_question_has_the_same_text_in_any_order():
 def test_a_file_is_known_by_name_and_change_but_never_by_its_size(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("user,item\n" + "1,2\n" * 300_000)  # a size that no other number in it is by chance
-    first, pinned = source_of(Address.parse(str(path)))
+    first, pinned = identify_source(Address.parse(str(path)))
     assert pinned
-    assert source_of(Address.parse(str(path))) == (first, True)
+    assert identify_source(Address.parse(str(path))) == (first, True)
     assert str(path.stat().st_size) not in json.dumps(first).replace(str(path), "").split(", ")
     before = path.stat().st_mtime_ns
     path.write_text("user,item\n" + "1,3\n" * 300_000)
     os.utime(path, ns=(before, before))  # as if it had never been written again
-    assert source_of(Address.parse(str(path)))[0] != first
+    assert identify_source(Address.parse(str(path)))[0] != first
 
 
 def test_what_cannot_be_known_again_is_not_repeatable(tmp_path):
-    assert source_of(Address.parse({"user": [1]})) == ("builtins dict", False)
-    assert source_of(Address.parse(str(tmp_path / "missing.csv")))[1] is False
+    assert identify_source(Address.parse({"user": [1]})) == ("builtins dict", False)
+    assert identify_source(Address.parse(str(tmp_path / "missing.csv")))[1] is False
     assert not fingerprint("top_k", ASKED, DATA, has_fixed_data=False).repeatable
     frame = Column({"item": ["a"]}, "item")
     assert not fingerprint("top_k", ASKED | {"domain": frame}, DATA, has_fixed_data=True).repeatable

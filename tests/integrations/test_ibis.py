@@ -15,7 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.address import Address
-from dpselect.engines.identity import shown, source_of
+from dpselect.engines.identity import display_name, identify_source
 from dpselect.engines.postgres.address import parse_address
 from dpselect.engines.postgres.ibis_tables import address_and_table
 from tests.engines.ibis_tables import in_duckdb, table_of
@@ -266,14 +266,14 @@ def test_a_ledger_tells_expressions_apart_and_knows_no_rows(tmp_path: Path) -> N
     assert paid(table, None), "without a snapshot nobody knows what changed"
     assert not paid(nw.from_native(table), "monday"), "a wrapping is none of the question"
     assert paid(nw.from_native(table).filter(nw.col("n") > 3), "monday"), "nor does it hide one"
-    name, pinned = source_of(Address.parse(table))
+    name, pinned = identify_source(Address.parse(table))
     assert not pinned
     assert name[:2] == ["ibis", "duckdb"]
-    assert shown(table) == "<ibis Table>"
+    assert display_name(table) == "<ibis Table>"
 
 
 def test_the_name_of_a_postgres_table_is_place_and_name(connection: psycopg.Connection) -> None:
-    name, pinned = source_of(Address.parse(ibis.postgres.from_connection(connection).table("seen")))
+    name, pinned = identify_source(Address.parse(ibis.postgres.from_connection(connection).table("seen")))
     assert name[2] == "of_ibis.seen"
     assert name[1].startswith("postgresql://")
     assert not pinned

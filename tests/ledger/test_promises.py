@@ -80,7 +80,7 @@ def test_one_account_pays_what_its_promise_pays(ledger: Ledger) -> None:
     for who in (ANN, BOB):
         ledger.grant(who, 1, "1e-6")
     made = ledger.data_account("plays").promise
-    assert made == Promise.of(Fraction(1), Fraction(1, 10**6))
+    assert made == Promise.for_account(Fraction(1), Fraction(1, 10**6))
     assert how_many(made, TOP.price_at(made.order)) == 111
     for _ in range(40):
         standing = ask(ledger, BOB)
@@ -195,7 +195,7 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
         ask(ledger, ANN)
     more = ledger.data("plays", 3, "1e-5").promise
     assert (more.order, more.apart) == (made.order, made.apart)
-    assert Promise.of(Fraction(3), Fraction("1e-5")).order != made.order
+    assert Promise.for_account(Fraction(3), Fraction("1e-5")).order != made.order
     assert (more.epsilon, more.delta) == (3, Fraction("1e-5"))
     with pytest.raises(ParameterError, match="delta must be at least 5e-07, set aside for good"):
         ledger.data("plays", 3, "4e-7")
@@ -416,7 +416,7 @@ lives = st.lists(st.tuples(st.sampled_from(["ask", "ask", "settle", "raise"]), s
 def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, life: list[Any]) -> None:
     """What is admitted is what the theorem's rule admits for the whole total, and each quota for its own."""
     quotas = [Fraction(3), Fraction(1), Fraction(1, 2)]
-    promise = Promise.of(Fraction(2), Fraction("1e-5"))
+    promise = Promise.for_account(Fraction(2), Fraction("1e-5"))
     settled, pending, own = Spent(), Spent(), [Spent()] * 3
     open_ones: list[tuple[Reservation, int, Spent, Price]] = []
     with Ledger.create(tmp_path_factory.mktemp("life") / "x") as ledger:
@@ -446,7 +446,7 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
                 less = replace(ended, epsilon=ended.epsilon / 2, renyi=ended.renyi / 2, added=(ended.added or 0) / 2)
                 ledger.start(made)
                 ledger.settle(made, less, None)
-                cost = promise.settle(held, Ceiling.from_price(less).price)
+                cost = promise.settled_charge(held, Ceiling.from_price(less).price)
                 pending, settled, own[whose] = pending - held, settled + cost, own[whose] - held + cost
         ((_, used),) = ledger.data_accounts()
         all_used = used.get("", Usage())

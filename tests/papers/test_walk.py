@@ -72,7 +72,9 @@ def test_the_bounds_hold_the_exact_numbers(least, monkeypatch):
 def test_bounds_that_forget_what_was_dropped_are_refused(monkeypatch):
     monkeypatch.setattr(walk, "LEAST", 1e-4)
     monkeypatch.setattr(walk, "SLACK", 0)
-    assert not all(bounds_hold(Paths.from_reach(reach), dropped=0.0) for reach in shapes() if Paths.from_reach(reach).blocks)
+    assert not all(
+        bounds_hold(Paths.from_reach(reach), dropped=0.0) for reach in shapes() if Paths.from_reach(reach).blocks
+    )
 
 
 def test_a_walk_that_forgets_its_boundary_or_its_tilt_is_refused():
@@ -128,7 +130,9 @@ def test_tails_that_do_not_rise_are_listed(held, most):
     assert close
     tables = path.tables(128)
     for error, whole in ((close.error, False), (0.9, True)):
-        split = paths.Halving.with_core(lambda bits: path.ways(tables, 1, held, bits), replace(close, error=error), 0, most)
+        split = paths.Halving.with_core(
+            lambda bits: path.ways(tables, 1, held, bits), replace(close, error=error), 0, most
+        )
         assert (len(split.core) == most + 1) == whole
         numbers = [[float(split.exact(128)[r].log()) for r in family] for family in split.families]
         assert all(sorted(n) == n for n in numbers)

@@ -18,8 +18,8 @@ import pytest
 import dpselect as dps
 from dpselect.engines import identity
 from dpselect.engines.address import Address
-from dpselect.engines.identity import name_of, source_of
-from dpselect.engines.sources.files import find
+from dpselect.engines.identity import identify_source, name_of
+from dpselect.engines.sources.files import find_files
 from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
@@ -119,9 +119,9 @@ def test_a_link_to_a_database_has_the_newest_rows_of_the_database(tmp_path, aski
     assert [ask(), ask()] == [False, True]
     beside = file.with_name(file.name + ".wal")
     assert not beside.exists()
-    stamp = source_of(Address.parse(str(link)))
+    stamp = identify_source(Address.parse(str(link)))
     beside.write_bytes(b"")  # only its stamp is looked at
-    assert source_of(Address.parse(str(link))) != stamp
+    assert identify_source(Address.parse(str(link))) != stamp
 
 
 def test_a_file_with_its_old_time_is_another_file(tmp_path, asking):
@@ -146,12 +146,12 @@ def test_a_file_that_is_gone_is_not_known_again(tmp_path, monkeypatch):
     write(rows, "a")
 
     def gone(source):
-        found = find(source)
+        found = find_files(source)
         rows.unlink()
         return found
 
-    monkeypatch.setattr("dpselect.engines.identity.find", gone)
-    named, known = source_of(Address.parse(str(rows)))
+    monkeypatch.setattr("dpselect.engines.identity.find_files", gone)
+    named, known = identify_source(Address.parse(str(rows)))
     assert named
     assert not known
 
@@ -242,9 +242,9 @@ def names_of_many(count: int = 200) -> list[str | None]:
 
 def test_the_place_of_a_table_that_is_gone_has_no_name(monkeypatch):
     gc.collect()
-    before = len(identity._known)
+    before = len(identity._names_of_tables)
     assert len(set(names_of_many())) == 200
-    assert len(identity._known) == before
+    assert len(identity._names_of_tables) == before
     places = {}
     monkeypatch.setattr("tests.reference.test_free_answers.name_of", lambda it: places.setdefault(id(it), len(places)))
     assert len(set(names_of_many())) < 200  # the twin that knows a table by its id
@@ -261,7 +261,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_may_have_changed_is_paid_again_and_the_receipt_says_so(kind):
-    assert source_of(Address.parse(OTHERS[kind]()))[1] is False
+    assert identify_source(Address.parse(OTHERS[kind]()))[1] is False
     budget, source = dps.Budget(epsilon=1), OTHERS[kind]()
     charged = [paid(budget, source).charged for _ in range(2)]
     assert [one.numbers["repeated"] for one in charged] == [False] * len(charged)

@@ -19,7 +19,7 @@ from tests.reference.test_renyi_prices import exact, worst_two_points
 
 
 def promise(epsilon, delta):
-    return Promise.of(Fraction(epsilon), Fraction(delta))
+    return Promise.for_account(Fraction(epsilon), Fraction(delta))
 
 
 def budget(epsilon, delta, order):
@@ -65,7 +65,7 @@ def test_without_a_delta_an_account_adds_up():
 
 @pytest.mark.parametrize(("first", "apart"), [("5e-7", "5e-7"), ("6e-7", "2e-7"), ("1e-6", 0), ("2e-6", 0)])
 def test_what_a_first_question_needs_of_delta_is_not_set_apart(first, apart):
-    made = Promise.of(Fraction(1), Fraction("1e-6"), first=Fraction(first))
+    made = Promise.for_account(Fraction(1), Fraction("1e-6"), first=Fraction(first))
     assert made.apart == Fraction(apart)
     assert made.keeps(Spent(failure=min(Fraction(first), made.delta)))
 
@@ -114,8 +114,8 @@ def test_delta_of_composition_is_charged_while_it_buys_something():
     whole, steps = Spent(Fraction(1, 10), Fraction(1, 100), 10 * delta), Spent(Fraction(1, 5), Fraction(1, 100), delta)
     assert made.charge(Spent(Fraction(1)), price) == whole
     assert made.charge(Spent(Fraction(101, 100)), price) == steps
-    assert made.settle(whole, one) == Spent(Fraction(1, 50), Fraction(1, 500), 10 * delta)
-    assert made.settle(steps, one) == Spent(Fraction(1, 50), Fraction(1, 500), delta)
+    assert made.settled_charge(whole, one) == Spent(Fraction(1, 50), Fraction(1, 500), 10 * delta)
+    assert made.settled_charge(steps, one) == Spent(Fraction(1, 50), Fraction(1, 500), delta)
     curve = Price(Fraction(1, 10), Fraction(1, 100), delta, 9 * delta)  # its steps have no epsilon of their own
     assert made.charge(Spent(Fraction(2)), curve) == whole
 
@@ -127,7 +127,7 @@ def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
     pick = query.selection.selector.terms.epsilon_per_pick
     held = made.charge(Spent(Fraction(2)), most)
     assert (held.epsilon, held.failure) == (10 * pick, query.price.failure)
-    found = made.settle(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
+    found = made.settled_charge(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
     assert found == held
     assert found.epsilon > query.price.epsilon
 

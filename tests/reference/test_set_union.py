@@ -72,7 +72,7 @@ ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLapla
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_call_bounds_orders_weighs_and_flips(name):
-    sets = UserSets.of([["b", "c", "d"], *[["a", "b"]] * 60, [], ["a"]])  # codes: b 0, c 1, d 2, a 3
+    sets = UserSets.from_sets([["b", "c", "d"], *[["a", "b"]] * 60, [], ["a"]])  # codes: b 0, c 1, d 2, a 3
     told = []
     mechanism = named(name)(epsilon=1, delta="1e-4", max_items_per_user=2)
     answer = mechanism(sets, draws=Fixed(), progress=told.append)
@@ -85,12 +85,12 @@ def test_a_call_bounds_orders_weighs_and_flips(name):
 @pytest.mark.parametrize("users", [[], [[]], [[], []]], ids=["nobody", "one empty", "two empty"])
 def test_nothing_comes_of_nothing(name, users):
     mechanism = named(name)(epsilon=1, delta="1e-4", max_items_per_user=2)
-    assert mechanism(UserSets.of(users), draws=Fixed()).tolist() == []
+    assert mechanism(UserSets.from_sets(users), draws=Fixed()).tolist() == []
 
 
 def test_popular_items_are_filled_first():
     """A public list decides who is filled; without one it is the random order, here backwards."""
-    sets = UserSets.of([["a", "b", "c"]] * 24)
+    sets = UserSets.from_sets([["a", "b", "c"]] * 24)
     terms = {"epsilon": 1, "delta": "1e-4", "alpha": 1}
     assert GreedyGeometric(**terms)(sets, draws=Fixed()).tolist() == [1, 2]
     assert GreedyGeometric(**terms, popular=("a", "z"))(sets, draws=Fixed()).tolist() == [0, 2]

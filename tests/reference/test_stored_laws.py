@@ -60,7 +60,7 @@ def law_of(mechanism: Any, sets: Sets) -> Law:
 @pytest.mark.parametrize("users", FEW, ids="-".join)
 @pytest.mark.parametrize("mechanism", LAWS, ids=lambda one: type(one).__name__)
 def test_the_law_of_blocks_of_one_user_is_that_in_memory(monkeypatch, mechanism, users):
-    held = UserSets.of(users)
+    held = UserSets.from_sets(users)
     here = UserSets(
         offsets=held.offsets,
         codes=np.array(["abc".index(str(held.label(code))) for code in held.codes]),

@@ -424,13 +424,13 @@ def test_a_largest_bound_that_is_taken_from_the_data_is_refused():
     choice = broken.of_longest_user(BoundChoice(Fraction(1), BOUNDS))
 
     def law_of(*lengths):
-        return law(lambda draws: choice(lengths).of_sets(UserSets.of([range(n) for n in lengths]), draws))
+        return law(lambda draws: choice(lengths).of_sets(UserSets.from_sets([range(n) for n in lengths]), draws))
 
     without, given = law_of(1, 2), law_of(1, 2, 6)
     assert float(hockey_stick(given, without, Fraction(1)).mid()) > 0.1
     right = BoundChoice(Fraction(1), BOUNDS[:6])
     laws = [
-        law(lambda draws, n=n: right.of_sets(UserSets.of([range(size) for size in n]), draws))
+        law(lambda draws, n=n: right.of_sets(UserSets.from_sets([range(size) for size in n]), draws))
         for n in ((1, 2), (1, 2, 6))
     ]
     assert float(hockey_stick(*laws, Fraction(1)).mid()) == float(hockey_stick(*laws[::-1], Fraction(1)).mid()) == 0

@@ -24,14 +24,14 @@ from tests.replay.masks import masked
 from tests.replay.sorts import ROLES, SORTS, Sorts
 
 KEY = bytes(range(16))
-GRID = Grid.of((-10, 30), "0.5")
+GRID = Grid.parse((-10, 30), "0.5")
 ALL = 1000  # more items than there are
 PAIRED = "paired"  # users with another column, as one user each
 OF_PARTS = ("split", "filtered")  # items that are a part of a value, or a pair of values
 # Of the times of everybody some are in the first, some in others, and some in none.
 WEEK = parse_periods("other", "week", "2022-W01", "UTC")
 SOME_DAYS = parse_periods("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC")
-WEIGHTS = Totals.of("other", 1)  # one user then adds one to a sum, as to a count
+WEIGHTS = Totals.parse("other", 1)  # one user then adds one to a sum, as to a count
 WORDS = ("text", "any of texts")
 TIMES = [sort for sort in SORTS if sort in ("day", "text") or sort.startswith(("moment", "any"))]
 

@@ -26,7 +26,7 @@ from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, numbe
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.filters.values import column_value
-from dpselect.engines.sources.files import find
+from dpselect.engines.sources.files import find_files
 from dpselect.engines.sources.scans.parquet import parquet_scan
 from dpselect.engines.sources.scans.unions import common_type
 from dpselect.errors import DataError, DpselectError, ParameterError, SourceError
@@ -110,7 +110,7 @@ def _forms(sql_type: str, asked: Any) -> Iterator[str]:
 
 def read(workspace: Workspace, paths: list[Path]) -> list[object] | None:
     """What each role makes of the rows of the first file; None where the footers are refused."""
-    scan = parquet_scan(workspace, find([str(path) for path in paths]), {})
+    scan = parquet_scan(workspace, find_files([str(path) for path in paths]), {})
     try:
         sql_type = scan.types(workspace, ["x", "who"])["x"]
     except SourceError as error:

@@ -49,7 +49,7 @@ STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded 
 
 
 def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound | None = None) -> Fraction:
-    """The largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
+    """Return the largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
 
     Composition is by `bound`, or without it by the smallest bound that holds. The total grows with x, so a search
     between two ends finds it, and the certified bound itself checks every answer. Basic composition is linear in x and
@@ -58,45 +58,47 @@ def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound
     low, high = epsilon / basic(plan(Fraction(1))), epsilon
     if low >= high or delta == 0:
         return low
-    added = low
+    basic_pick = low
     quick = compose_quickly if bound is None else bound
     low = _largest(lambda x: quick(plan(x), delta).epsilon, low, high, epsilon)
     if bound is not None:
         return low
-    found = largest_adaptive_pick(plan, epsilon, delta, low)
-    return found if found * 100 > added * 101 else added  # delta is kept where it would buy less than 1 %
+    adaptive = largest_adaptive_pick(plan, epsilon, delta, low)
+    return (
+        adaptive if adaptive * 100 > basic_pick * 101 else basic_pick
+    )  # delta is kept where it would buy less than 1 %
 
 
-def _largest(total: Callable[[Fraction], Fraction], low: Fraction, high: Fraction, most: Fraction) -> Fraction:
-    """The last point of the grid from `low`, which is taken to fit, to `high`, which is not, with total(x) <= most.
+def _largest(total: Callable[[Fraction], Fraction], low: Fraction, high: Fraction, limit: Fraction) -> Fraction:
+    """Return the last grid point from `low`, taken to fit, to `high`, which does not, with total(x) <= limit.
 
     A total is close to a power of x, so the next point is where the line through both ends, on the logarithms, meets
     `most`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
     """
 
-    def point(place: int) -> Fraction:
-        return low + (high - low) * Fraction(place, 2**STEPS)
+    def point(node: int) -> Fraction:
+        return low + (high - low) * Fraction(node, 2**STEPS)
 
     def excess(value: Fraction) -> float:
-        return math.log(max(value / most, LEAST_RATIO))
+        return math.log(max(value / limit, LEAST_RATIO))
 
     inside, outside = 0, 2**STEPS
-    below, above = min(0.0, excess(total(low))), max(0.0, excess(total(high)))
+    excess_inside, excess_outside = min(0.0, excess(total(low))), max(0.0, excess(total(high)))
     tries = stayed = 0
     while outside - inside > 1:
         tries += 1
-        place = (inside + outside) // 2
-        if tries % 3 and below < above:
+        node = (inside + outside) // 2
+        if tries % 3 and excess_inside < excess_outside:
             first, last = math.log(point(inside)), math.log(point(outside))
-            x = math.exp(first + (last - first) * below / (below - above))
-            place = min(max(((Fraction(x) - low) / (high - low) * 2**STEPS).__floor__(), inside + 1), outside - 1)
-        found = total(point(place))
-        if found <= most:
-            inside, below = place, excess(found)
-            above, stayed = (above / 2 if stayed > 0 else above), 1
+            x = math.exp(first + (last - first) * excess_inside / (excess_inside - excess_outside))
+            node = min(max(((Fraction(x) - low) / (high - low) * 2**STEPS).__floor__(), inside + 1), outside - 1)
+        node_total = total(point(node))
+        if node_total <= limit:
+            inside, excess_inside = node, excess(node_total)
+            excess_outside, stayed = (excess_outside / 2 if stayed > 0 else excess_outside), 1
         else:
-            outside, above = place, excess(found)
-            below, stayed = (below / 2 if stayed < 0 else below), -1
+            outside, excess_outside = node, excess(node_total)
+            excess_inside, stayed = (excess_inside / 2 if stayed < 0 else excess_inside), -1
     return point(inside)
 
 
@@ -112,7 +114,7 @@ PICK_BOUNDS: dict[str, Callable[[Sequence[Steps], Fraction], Fraction]] = {
 
 
 def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int = 1) -> dict[str, Fraction]:
-    """By bound, the largest epsilon of one pick for `queries` questions of k picks each within (epsilon, delta)."""
+    """Return by bound the largest epsilon of a pick for `queries` questions of k picks each within (epsilon, delta)."""
 
     def plan(x: Fraction) -> tuple[Steps, ...]:
         return (Steps(BoundedRange(x), k * queries),)
@@ -125,7 +127,7 @@ def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int 
 
 @dataclass(frozen=True)
 class DeltaSplit:
-    """How a total delta is divided: `threshold` for unknown items, `composition` for the picks."""
+    """A division of a total delta: `threshold` for unknown items, `composition` for the picks."""
 
     threshold: Fraction
     composition: Fraction
@@ -133,7 +135,7 @@ class DeltaSplit:
 
 
 def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> DeltaSplit:
-    """The split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
+    """Return the split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
 
     It depends on parameters only, so any split is private. The share is found with the closed form
     epsilon_per_pick ~ sqrt(epsilon + L) - sqrt(L), L = ln(1 / delta of composition) (Bun and Steinke 2016);
@@ -155,7 +157,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> D
 
 @lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho, to twelve digits, for which rho-zCDP implies (epsilon, delta)-DP."""
+    """Return the largest rho, to twelve digits, for which rho-zCDP implies (epsilon, delta)-DP."""
     high = Fraction(1)
     while zcdp_to_epsilon(high, delta) <= epsilon:
         high *= 2
@@ -174,27 +176,27 @@ RHO_STEPS = 2**12  # a rho beside picks is found on a grid of so many points
 
 
 @lru_cache(maxsize=256)  # a question is planned again when it is priced, asked and checked
-def largest_rho_beside(steps: tuple[SpentSteps, ...], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
-    """The largest part of `most`, on a grid, that is a rho with which these steps stay within (epsilon, delta).
+def largest_rho_beside(steps: tuple[SpentSteps, ...], epsilon: Fraction, delta: Fraction, limit: Fraction) -> Fraction:
+    """Return the largest part of `limit`, on a grid, that is a rho with which these steps stay within (epsilon, delta).
 
     Picks come first, and rho-zCDP holds given what they picked, so divergences of every order add up. 0 if none fits.
     """
 
     def fits(part: int) -> bool:
-        return renyi_epsilon([*steps, AnySteps(ZCDP(most * part / RHO_STEPS), 1)], delta) <= epsilon
+        return renyi_epsilon([*steps, AnySteps(ZCDP(limit * part / RHO_STEPS), 1)], delta) <= epsilon
 
     low, high = (RHO_STEPS, RHO_STEPS + 1) if fits(RHO_STEPS) else (0, RHO_STEPS)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return most * low / RHO_STEPS
+    return limit * low / RHO_STEPS
 
 
-def plan_of(picks: int, counted: int = 0) -> Plan:
-    """`picks` bounded-range steps of epsilon x, then `counted` noisy counts of epsilon x / 2."""
+def plan_of(picks: int, counts: int = 0) -> Plan:
+    """Return a plan of `picks` bounded-range steps of epsilon x, then `counts` noisy counts of epsilon x / 2."""
 
     def plan(x: Fraction) -> tuple[Steps, ...]:
-        steps = (Steps(BoundedRange(x), picks), Steps(PureDP(x * COUNT_SHARE), counted))
+        steps = (Steps(BoundedRange(x), picks), Steps(PureDP(x * COUNT_SHARE), counts))
         return tuple(s for s in steps if s.times)
 
     return plan
@@ -216,39 +218,39 @@ def price(
     failure: Fraction = Fraction(0),
     neighbors: Neighbors,
 ) -> tuple[Privacy, Fraction]:
-    """The privacy of the call and the epsilon of one pick; delta splits into `composition` and `failure`."""
+    """Return the privacy of the call and the epsilon of one pick; delta splits into `composition` and `failure`."""
     one_price(epsilon, epsilon_per_pick)
-    wanted = None if epsilon is None else parameters.epsilon("epsilon", epsilon)
-    if wanted is not None:
-        pick = largest_epsilon(plan, wanted, composition)
+    requested = None if epsilon is None else parameters.epsilon("epsilon", epsilon)
+    if requested is not None:
+        pick = largest_epsilon(plan, requested, composition)
     else:
         pick = parameters.epsilon("epsilon_per_pick", epsilon_per_pick)
-    return priced(plan(pick), wanted, composition, failure=failure, neighbors=neighbors), pick
+    return priced(plan(pick), requested, composition, failure=failure, neighbors=neighbors), pick
 
 
 def priced(
     steps: Sequence[SpentSteps],
-    wanted: Fraction | None,
+    requested: Fraction | None,
     composition: Fraction,
     *,
     failure: Fraction,
     neighbors: Neighbors,
 ) -> Privacy:
-    """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is computed (None).
+    """Return the privacy of steps calibrated to a `requested` epsilon, or of steps whose total is computed (None).
 
     Where basic composition suffices, no delta is used. Steps whose sum is above `wanted` were calibrated with delta,
     so delta is stated, however little it saved; and so it is where there is Gaussian noise.
     """
-    plain = [one for one in steps if isinstance(one, Steps)]
-    if wanted is None:
+    plain = [step for step in steps if isinstance(step, Steps)]
+    if requested is None:
         total = frugal(plain, composition)
     else:
-        adds = len(plain) == len(steps) and basic(plain) <= wanted
+        adds = len(plain) == len(steps) and basic(plain) <= requested
         total = compose(steps, Fraction(0) if adds else composition)
-        if total.epsilon > wanted:
+        if total.epsilon > requested:
             raise ValueError("steps were not calibrated to the epsilon that they are to promise")
     return Privacy(
-        epsilon=total.epsilon if wanted is None else wanted,
+        epsilon=total.epsilon if requested is None else requested,
         delta=total.delta + failure,
         neighbors=neighbors,
         steps=tuple(steps),

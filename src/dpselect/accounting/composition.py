@@ -27,7 +27,7 @@ MOST_ADAPTIVE_STEPS = 1000  # for which the adaptive optimum is computed: below 
 
 
 class Effort(Enum):
-    """Which bounds are computed: the quick ones, those that can be the smallest, or all."""
+    """The bounds that are computed: the quick ones, those that can be the smallest, or all."""
 
     QUICK = 0
     USUAL = 1
@@ -44,7 +44,7 @@ class Composed:
 
 
 def basic(steps: Sequence[SpentSteps]) -> Fraction:
-    """Basic composition: the sum of the epsilons; it needs no delta, but for what may fail beside Gaussian noise."""
+    """Return the sum of the epsilons; it needs no delta, but for what may fail beside Gaussian noise."""
     return sum((s.value.epsilon * s.times for s in steps), Fraction(0))
 
 
@@ -71,12 +71,12 @@ def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 
 def zcdp(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
-    """The zCDP of the steps (e^2/8 for bounded range), converted by `zcdp_to_epsilon`."""
+    """Return the zCDP of the steps (e^2/8 for bounded range), converted by `zcdp_to_epsilon`."""
     return zcdp_to_epsilon(total_rho(steps), delta)
 
 
 def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """The least epsilon for which rho-zCDP implies (epsilon, delta)-DP by the conversion over all orders.
+    """Return the least epsilon for which rho-zCDP implies (epsilon, delta)-DP by the conversion over all orders.
 
     For every order a > 1 a valid epsilon is (Canonne, Kamath and Steinke 2020, Corollary 13)
 
@@ -88,7 +88,7 @@ def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def compose(steps: Sequence[AnySteps], delta: Fraction) -> Composed:
-    """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
+    """Return the smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
     Advanced, bounded range and zCDP are left out, because Rényi is below them at the best order of each. If there are
     picks, `steps` must be in the order in which they are taken, or have the pure ones first (docs/accounting.md,
@@ -118,9 +118,9 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, effort: Effort) -> list[
     sure = [_unless_it_fails(s) for s in steps if s.times]
     plain = [Steps(s.value, s.times) for s in sure if isinstance(s.value, PureDP | BoundedRange)]
     all_plain = len(plain) == len(sure)
-    found = [Composed(basic(plain), "basic", with_failures(steps, Fraction(0)))] if all_plain else []
+    totals = [Composed(basic(plain), "basic", with_failures(steps, Fraction(0)))] if all_plain else []
     if delta > 0:
-        used = with_failures(steps, delta)
+        total_delta = with_failures(steps, delta)
         bounds = {"Renyi": renyi_epsilon(sure, delta)}
         if thorough:
             bounds["zCDP"] = zcdp(sure, delta)
@@ -129,14 +129,14 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, effort: Effort) -> list[
             bounds["bounded range"] = bounded_range(plain, delta)
         if all_plain and effort is not Effort.QUICK and _worth_a_grid(plain):
             bounds["adaptive optimum"] = adaptive_epsilon(plain, delta)
-        found += [Composed(epsilon, name, used) for name, epsilon in bounds.items()]
-    if not found:
+        totals += [Composed(epsilon, name, total_delta) for name, epsilon in bounds.items()]
+    if not totals:
         raise ParameterError("delta", "be above 0 if steps promise zCDP", "0")
-    return found
+    return totals
 
 
 def _worth_a_grid(steps: Sequence[Steps]) -> bool:
-    """Whether there are bounded-range steps, few and small enough for a grid that is quick to compute."""
+    """Return whether there are bounded-range steps, few and small enough for a grid that is quick to compute."""
     picks = any(isinstance(s.value, BoundedRange) for s in steps)
     fits = all(s.value.epsilon <= LARGEST_EPSILON for s in steps)
     return picks and fits and sum(s.times for s in steps) <= MOST_ADAPTIVE_STEPS
@@ -148,7 +148,7 @@ def _unless_it_fails(steps: AnySteps) -> AnySteps:
 
 
 def with_failures(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
-    """1 - (1 - delta) prod (1 - delta_i) over the approximate steps, rounded up; `delta` itself without any.
+    """Return 1 - (1 - delta) prod (1 - delta_i) over the approximate steps, rounded up; `delta` itself without any.
 
     An (e, d)-DP pair of distributions is a mixture: with probability d anything, otherwise an e-DP pair, with the same
     Bernoulli draw for both (Kairouz, Oh and Viswanath 2015). So what holds at `delta` if no step fails, adaptively or
@@ -160,5 +160,5 @@ def with_failures(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
     if delta >= 1 or any(d >= 1 for d, _ in failures):
         return Fraction(1)
     with ctx.workprec(PRECISION):
-        kept = sum(((-enclose(d)).log1p() * times for d, times in [*failures, (delta, 1)]), arb(0))
-        return min(Fraction(1), upper(-kept.expm1()))
+        log_success = sum(((-enclose(d)).log1p() * times for d, times in [*failures, (delta, 1)]), arb(0))
+        return min(Fraction(1), upper(-log_success.expm1()))

@@ -20,8 +20,8 @@ PLAN = "be a function from the epsilon of one pick to Steps of BoundedRange and 
 
 
 def steps_of(value: object) -> list[AnySteps]:
-    """The steps, with their numbers as exact fractions."""
-    return [_step(one) for one in parameters.as_list("steps", value, STEPS)]
+    """Return the steps, with their numbers as exact fractions."""
+    return [_step(step) for step in parameters.as_list("steps", value, STEPS)]
 
 
 def _step(step: object) -> AnySteps:
@@ -31,25 +31,25 @@ def _step(step: object) -> AnySteps:
 
 
 def _value(value: AnyValue) -> AnyValue:
-    given: object = value
-    if isinstance(given, ZCDP):
-        return ZCDP(parameters.not_negative("rho", given.rho))
-    if isinstance(given, ApproxDP):
-        delta = parameters.probability("delta", given.delta, zero=True)
-        return ApproxDP(parameters.not_negative("epsilon", given.epsilon), delta)
-    if isinstance(given, (BoundedRange, PureDP)):
-        return type(given)(parameters.not_negative("epsilon", given.epsilon))
-    raise ParameterError("steps", STEPS, given)
+    untyped: object = value
+    if isinstance(untyped, ZCDP):
+        return ZCDP(parameters.not_negative("rho", untyped.rho))
+    if isinstance(untyped, ApproxDP):
+        delta = parameters.probability("delta", untyped.delta, zero=True)
+        return ApproxDP(parameters.not_negative("epsilon", untyped.epsilon), delta)
+    if isinstance(untyped, (BoundedRange, PureDP)):
+        return type(untyped)(parameters.not_negative("epsilon", untyped.epsilon))
+    raise ParameterError("steps", STEPS, untyped)
 
 
 def _plan(value: object) -> Callable[[Fraction], Sequence[Steps]]:
     if not callable(value):
         raise ParameterError("plan", PLAN, value)
 
-    given: Callable[..., object] = value
+    call: Callable[..., object] = value
 
     def plan(pick: Fraction) -> Sequence[Steps]:
-        steps = steps_of(given(pick))
+        steps = steps_of(call(pick))
         plain = [Steps(s.value, s.times) for s in steps if isinstance(s.value, BoundedRange | PureDP)]
         if len(plain) < len(steps) or composition.basic(plain) <= 0:
             raise ParameterError("plan", PLAN, "others" if plain else "none")
@@ -59,10 +59,10 @@ def _plan(value: object) -> Callable[[Fraction], Sequence[Steps]]:
 
 
 def _bound(value: object) -> Bound | None:
-    given: Any = value
-    if given is not None and not callable(given):
+    bound: Any = value
+    if bound is not None and not callable(bound):
         raise ParameterError("bound", "be a function from steps and a delta to their Composed", value)
-    return cast("Bound | None", given)
+    return cast("Bound | None", bound)
 
 
 def _delta(value: object, *, zero: bool = True) -> Fraction:
@@ -73,7 +73,7 @@ def _delta(value: object, *, zero: bool = True) -> Fraction:
 
 
 def compose(steps: Sequence[AnySteps], delta: Number) -> Composed:
-    """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
+    """Return the smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
     If there are picks, `steps` must be in the order in which they are taken, or have the pure ones first
     (docs/accounting.md, Theorem 2).
@@ -82,17 +82,17 @@ def compose(steps: Sequence[AnySteps], delta: Number) -> Composed:
 
 
 def every_bound(steps: Sequence[AnySteps], delta: Number) -> list[Composed]:
-    """All bounds that apply to these steps at this delta, for tables and comparisons."""
+    """Return all bounds that apply to these steps at this delta, for tables and comparisons."""
     return composition.every_bound(steps_of(steps), _delta(delta))
 
 
 def frugal(steps: Sequence[Steps], delta: Number) -> Composed:
-    """`compose`, but with basic composition and no delta where delta would save less than 1 % of epsilon."""
+    """Compose as `compose`, but by basic composition without delta where delta would save less than 1 % of epsilon."""
     return composition.frugal(cast("list[Steps]", steps_of(steps)), _delta(delta))
 
 
 def zcdp_to_epsilon(rho: Number, delta: Number) -> Fraction:
-    """The least epsilon for which rho-zCDP implies (epsilon, delta)-DP, over all orders of Rényi's divergence.
+    """Return the least epsilon for which rho-zCDP implies (epsilon, delta)-DP, over all orders of Rényi's divergence.
 
     The conversion is Corollary 13 of Canonne, Kamath and Steinke 2020, certified at the order that is best in floats.
     """
@@ -100,16 +100,16 @@ def zcdp_to_epsilon(rho: Number, delta: Number) -> Fraction:
 
 
 def largest_epsilon(plan: Plan, epsilon: Number, delta: Number, bound: Bound | None = None) -> Fraction:
-    """The largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
+    """Return the largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
 
     Composition is by `bound`, or without it by the smallest bound that holds.
     """
-    whole = parameters.epsilon("epsilon", epsilon)
-    return calibration.largest_epsilon(_plan(plan), whole, _delta(delta), _bound(bound))
+    total = parameters.epsilon("epsilon", epsilon)
+    return calibration.largest_epsilon(_plan(plan), total, _delta(delta), _bound(bound))
 
 
 def largest_under_each(epsilon: Number, delta: Number, k: int, queries: int = 1) -> dict[str, Fraction]:
-    """By bound, the largest epsilon of one pick for `queries` questions of k picks each within (epsilon, delta)."""
+    """Return by bound the largest epsilon of a pick for `queries` questions of k picks each within (epsilon, delta)."""
     return calibration.largest_under_each(
         parameters.epsilon("epsilon", epsilon),
         _delta(delta),

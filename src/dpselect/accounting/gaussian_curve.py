@@ -44,7 +44,7 @@ def by_curve(epsilon: Fraction, delta: Fraction, noises: int) -> Calibration | N
 
 
 def smallest_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The least s, to twelve digits, for which Gaussian noise of deviation s on a shift of 1 is (epsilon, delta)-DP.
+    """Return the least s, to twelve digits, for which noise N(0, s^2) on a shift of 1 is (epsilon, delta)-DP.
 
     Phi(1 / (2s) - epsilon s) - e^epsilon Phi(-1 / (2s) - epsilon s) <= delta (Balle and Wang 2018, Theorem 8).
     """
@@ -69,13 +69,13 @@ def _smallest_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _hides(s: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """Is it certain that noise of deviation s on a shift of 1 is (epsilon, delta)-DP?"""
+    """Return whether noise of deviation s on a shift of 1 is certainly (epsilon, delta)-DP."""
     with ctx.workprec(PRECISION):
         return bool(gaussian_delta(s, epsilon) <= enclose(delta))
 
 
 def gaussian_delta(s: Fraction, epsilon: Fraction) -> arb:
-    """The least delta of Gaussian noise of deviation s on a shift of 1, a ball at the current precision."""
-    here, there, root = 1 / (2 * s), epsilon * s, arb(2).sqrt()
-    first = (enclose(there - here) / root).erfc() / 2
-    return first - enclose(epsilon).exp() * (enclose(there + here) / root).erfc() / 2
+    """Return the least delta of Gaussian noise of deviation s on a shift of 1, a ball at the current precision."""
+    half_inverse, scaled, root = 1 / (2 * s), epsilon * s, arb(2).sqrt()
+    first = (enclose(scaled - half_inverse) / root).erfc() / 2
+    return first - enclose(epsilon).exp() * (enclose(scaled + half_inverse) / root).erfc() / 2

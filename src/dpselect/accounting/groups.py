@@ -15,7 +15,7 @@ _VAST = 2000  # e to this power, times the least delta that there is, is far abo
 
 
 def of_group(price: ApproxDP, size: int) -> ApproxDP:
-    """What is promised to `size` units together, as if one after the other came or went (Vadhan 2017, Lemma 2.2).
+    """Return the promise to `size` units together, as if one after the other came or went (Vadhan 2017, Lemma 2.2).
 
     P_0 <= e^epsilon P_1 + delta <= e^(2 epsilon) P_2 + (1 + e^epsilon) delta, and so on. The sum is rounded up.
 
@@ -28,5 +28,5 @@ def of_group(price: ApproxDP, size: int) -> ApproxDP:
         return ApproxDP(epsilon, price.delta)
     if epsilon > _VAST:
         return ApproxDP(epsilon, Fraction(1))
-    terms = (upper(Exp(place * price.epsilon, price.delta).ball(_BITS)) for place in range(size))
+    terms = (upper(Exp(index * price.epsilon, price.delta).ball(_BITS)) for index in range(size))
     return ApproxDP(epsilon, min(sum(terms, Fraction(0)), Fraction(1)))

@@ -36,48 +36,48 @@ class Limits:
     failure: Fraction
 
     def hold(self, total: Spent) -> bool:
-        """Are these sums within the limits?"""
+        """Return whether these sums are within the limits."""
         if total.failure > self.failure:
             return False
         return total.epsilon <= self.epsilon or (self.renyi is not None and total.renyi <= self.renyi)
 
     def part(self, total: Spent) -> Fraction:
-        """The part of the limits that sums use up: of the failures, or of the rule that has more room.
+        """Return the part of the limits that sums use up: of the failures, or of the rule that has more room.
 
         At most 1 for sums within them, and above 1 for others.
         """
-        used = _part(total.epsilon, self.epsilon)
+        used_part = _part(total.epsilon, self.epsilon)
         if self.renyi is not None:
-            used = min(used, _part(total.renyi, self.renyi))
-        return max(used, _part(total.failure, self.failure))
+            used_part = min(used_part, _part(total.renyi, self.renyi))
+        return max(used_part, _part(total.failure, self.failure))
 
-    def left(self, used: Spent, of: Limits) -> Fraction:
-        """What sums leave of these limits, in parts of others; below 0 for sums that are not within them."""
-        rest = _rest(self.epsilon - used.epsilon, of.epsilon)
-        if self.renyi is not None and of.renyi is not None:
-            rest = max(rest, _rest(self.renyi - used.renyi, of.renyi))
-        return min(rest, _rest(self.failure - used.failure, of.failure))
+    def left(self, spent: Spent, whole_limits: Limits) -> Fraction:
+        """Return what sums leave of these limits, in parts of others; below 0 for sums that are not within them."""
+        left_part = _left_part(self.epsilon - spent.epsilon, whole_limits.epsilon)
+        if self.renyi is not None and whole_limits.renyi is not None:
+            left_part = max(left_part, _left_part(self.renyi - spent.renyi, whole_limits.renyi))
+        return min(left_part, _left_part(self.failure - spent.failure, whole_limits.failure))
 
     def within(self, other: Limits) -> Limits:
-        """What is within both, of which one is a cap in the account of the other."""
+        """Return the limits within both, of which one is a cap in the account of the other."""
         renyi = None if self.renyi is None or other.renyi is None else min(self.renyi, other.renyi)
         return Limits(min(self.epsilon, other.epsilon), renyi, min(self.failure, other.failure))
 
     def scaled(self, share: Fraction) -> Limits:
-        """A share of each."""
+        """Return a share of each limit."""
         renyi = None if self.renyi is None else self.renyi * share
         return Limits(self.epsilon * share, renyi, self.failure * share)
 
 
-def _rest(amount: Fraction, of: Fraction) -> Fraction:
-    """Where there is nothing of it, all is left unless more was used."""
-    return amount / of if of else Fraction(1 if amount >= 0 else -1)
+def _left_part(amount: Fraction, total: Fraction) -> Fraction:
+    """Return the part of a total that is left; of a total of 0 all is left unless more was used."""
+    return amount / total if total else Fraction(1 if amount >= 0 else -1)
 
 
-def _part(amount: Fraction, of: Fraction) -> Fraction:
-    """Of nothing, nothing is no part; anything else is more than all."""
-    if of:
-        return amount / of
+def _part(amount: Fraction, total: Fraction) -> Fraction:
+    """Return the part of a total that an amount uses; of a total of 0 anything is more than all."""
+    if total:
+        return amount / total
     return Fraction(2) if amount else Fraction(0)
 
 
@@ -97,22 +97,22 @@ class Taken:
 
     @property
     def total(self) -> Spent:
-        """All of it."""
+        """The settled sums and the ceilings of open questions together."""
         return self.settled + self.pending
 
     def opening(self, ceiling: Spent) -> Taken:
-        """With one more question open."""
+        """Return the sums with one more question open."""
         return Taken(self.settled, self.pending + ceiling)
 
     def settling(self, ceiling: Spent, spent: Spent) -> Taken:
-        """With an answer in place of an open question."""
+        """Return the sums with an answer in place of an open question."""
         total = self.settled + spent
         settled = Spent(_short(total.epsilon), _short(total.renyi), _short(total.failure))
         return Taken(settled, self.pending - ceiling)
 
 
 def _short(amount: Fraction) -> Fraction:
-    """No less, in few digits: a sum of prices of many denominators could not be written down, nor added up quickly.
+    """Round an amount up to few digits: a sum of prices of many denominators could not be written, nor added quickly.
 
     It is rounded to bits of its own size, because budgets and their deltas may be of any.
     """
@@ -131,24 +131,24 @@ class Sharing:
     limits: Sequence[Limits]
 
     def part(self, query: Any) -> Fraction:
-        """The part that any answer to a question takes at most, but for failures."""
+        """Return the part that any answer to a question takes at most, but for failures."""
         price = query.price_at(self.order)
-        return max(one.part(Spent(price.epsilon, price.renyi)) for one in self.limits)
+        return max(limits.part(Spent(price.epsilon, price.renyi)) for limits in self.limits)
 
     def delta(self, share: Fraction) -> Fraction:
-        """The share of what is for failures."""
-        return min(one.failure for one in self.limits) * share
+        """Return the share of the delta for failures."""
+        return min(limits.failure for limits in self.limits) * share
 
     def start(self, share: Fraction) -> Fraction:
-        """About the epsilon of a question of this share, where a search shall begin."""
-        return max(LEAST, min(self._start(one, share) for one in self.limits))
+        """Return about the epsilon of a question of this share, where a search shall begin."""
+        return max(LEAST, min(self._start(limits, share) for limits in self.limits))
 
     def _start(self, limits: Limits, share: Fraction) -> Fraction:
         renyi = 0 if limits.renyi is None or self.order is None else SMALL * limits.renyi * share / self.order
         return max(limits.epsilon * share, Fraction(math.sqrt(renyi)))
 
     def check_failure(self, query: Any, share: Fraction) -> None:
-        """ParameterError where a question may fail with more than the share of what is for failures."""
-        most, delta = self.delta(share), query.price.delta
-        if delta > most:
-            raise ParameterError("delta", f"be at most {rounded_down(most)} for this share", rounded_up(delta))
+        """Raise ParameterError where a question may fail with more than the share of the delta for failures."""
+        max_delta, delta = self.delta(share), query.price.delta
+        if delta > max_delta:
+            raise ParameterError("delta", f"be at most {rounded_down(max_delta)} for this share", rounded_up(delta))

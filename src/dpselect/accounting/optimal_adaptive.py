@@ -52,7 +52,7 @@ class OddsGrid:
         return _float(enclose(self.step).expm1())
 
     def padding(self, reach: int) -> Operator:
-        """Extends the grid by `reach` nodes on either side and makes the bounds non-increasing."""
+        """Return a map that extends the grid by `reach` nodes on either side and makes the bounds non-increasing."""
         shrink = self.powers(-reach, 0)
 
         def pad(values: Values) -> Values:
@@ -67,12 +67,12 @@ class OddsGrid:
         return np.array([_float(enclose(self.step * i / part).exp()) for i in range(start, stop)])
 
     def operator(self, value: BoundedRange | PureDP) -> Operator:
-        """The map from upper bounds on F for some steps to upper bounds with one more step before them."""
+        """Return the map from upper bounds on F for some steps to upper bounds with one more step before them."""
         with ctx.workprec(PRECISION):
             return self._pick(value) if isinstance(value, BoundedRange) else self._count(value)
 
     def _pick(self, value: BoundedRange) -> Operator:
-        """Bounded range, rounded up to `span` nodes: the exact maximum over all t, with F linear between nodes.
+        """Return the map for bounded range, rounded up to `span` nodes: exact maximum over t, F linear between them.
 
         Cell c is y = z_c v, 1 <= v <= r, where F(y) = a + b v and F(y E) = a' + b' v. From node c + d the step's
         value is [E a - a' + r^d (b' - b) - (alpha v + r^d beta / v)] / (E - 1), alpha = b' - E b, beta = a - a',
@@ -94,13 +94,13 @@ class OddsGrid:
             nodes = pad(values)
             slopes = np.diff(nodes) / self.ratio_minus_one
             starts = nodes[:-1] - slopes
-            near, far = slice(cells), slice(span, None)
-            alpha = slopes[far] - grown * slopes[near]
-            beta = starts[near] - starts[far]
+            lower, upper_nodes = slice(cells), slice(span, None)
+            alpha = slopes[upper_nodes] - grown * slopes[lower]
+            beta = starts[lower] - starts[upper_nodes]
             below = np.minimum(np.minimum(alpha, beta), 0)  # rounding only; what it hides is given back in `fixed`
             bend = 2 * np.sqrt(alpha - below) * np.sqrt(beta - below)
-            fixed = grown * starts[near] - starts[far] - 2 * grown * below + (slack * nodes[:cells] + TINY)
-            np.multiply(offsets, slopes[far] - slopes[near], out=table)
+            fixed = grown * starts[lower] - starts[upper_nodes] - 2 * grown * below + (slack * nodes[:cells] + TINY)
+            np.multiply(offsets, slopes[upper_nodes] - slopes[lower], out=table)
             np.subtract(table, bend, out=table)
             np.multiply(table, offsets, out=table)
             np.add(table, fixed, out=table)
@@ -110,15 +110,17 @@ class OddsGrid:
         return apply
 
     def _count(self, value: PureDP) -> Operator:
-        """Randomised response, the worst pure step; between nodes its two losses are interpolated on the chord."""
-        whole = math.floor(value.epsilon / self.step)
-        rest = enclose(value.epsilon - whole * self.step)
+        """Return the map for randomised response, the worst pure step; between nodes its losses are on the chord."""
+        whole_nodes = math.floor(value.epsilon / self.step)
+        fraction = enclose(value.epsilon - whole_nodes * self.step)
         ratio = enclose(self.step).expm1()
         likely = 1 / (1 + (-enclose(value.epsilon)).exp())
-        down, up = (enclose(self.step) - rest).expm1() / ratio, rest.expm1() / ratio
-        weights = [_above(w) for w in (likely * (1 - down), likely * down, (1 - likely) * (1 - up), (1 - likely) * up)]
-        left, size, pad = whole + 1, self.nodes, self.padding(whole + 1)
-        starts = [0, 1, left + whole, left + whole + 1]
+        down, up = (enclose(self.step) - fraction).expm1() / ratio, fraction.expm1() / ratio
+        weights = [
+            _float_above(w) for w in (likely * (1 - down), likely * down, (1 - likely) * (1 - up), (1 - likely) * up)
+        ]
+        left, size, pad = whole_nodes + 1, self.nodes, self.padding(whole_nodes + 1)
+        starts = [0, 1, left + whole_nodes, left + whole_nodes + 1]
 
         def apply(values: Values) -> Values:
             nodes = pad(values)
@@ -128,11 +130,11 @@ class OddsGrid:
         return apply
 
     def span(self, value: BoundedRange | PureDP) -> int:
-        """How many nodes one step spans."""
+        """Return the number of nodes that one step spans."""
         return math.ceil(value.epsilon / self.step)
 
     def affordable(self, steps: Sequence[Steps]) -> bool:
-        """Whether the tables fit into the limits of memory and time."""
+        """Return whether the tables fit into the limits of memory and time."""
         sizes = [self.nodes * (self.span(s.value) if isinstance(s.value, BoundedRange) else 4) for s in steps]
         work = sum(size * s.times for size, s in zip(sizes, steps, strict=True))
         return max(sizes) <= LARGEST_TABLE and work <= LARGEST_WORK
@@ -144,22 +146,22 @@ class OddsGrid:
 
 
 def _float(ball: arb) -> float:
-    """A ball's number to within two units of rounding."""
+    """Return a ball's number to within two units of rounding."""
     return float(upper(ball))
 
 
-def _above(ball: arb) -> float:
-    """A float that is certainly at least a ball's number, and not negative."""
+def _float_above(ball: arb) -> float:
+    """Return a float that is certainly at least a ball's number, and not negative."""
     return max(0.0, math.nextafter(float(upper(ball)), math.inf))
 
 
 def default_resolution(times: int) -> int:
-    """Nodes per bounded-range step: the answer is about 1/2 n^-2 too large, the time grows as n^2 times^1.5."""
-    return next((n for most, n in RESOLUTIONS if times <= most), 12)
+    """Return the nodes n per bounded-range step: the answer is about 1/2 n^-2 too large, the time ~ n^2 times^1.5."""
+    return next((n for max_times, n in RESOLUTIONS if times <= max_times), 12)
 
 
 def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> OddsGrid | None:
-    """The grid up to total epsilon `reach` that loses least by rounding up; None if every grid is too large.
+    """Return the grid up to total epsilon `reach` that loses least by rounding up; None if every grid is too large.
 
     A pick of epsilon e counts as an integer number of nodes, and chords between nodes add step^2 / 4 to its variance.
     """
@@ -180,7 +182,7 @@ def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> OddsG
 
 
 def _values(steps: Sequence[Steps], grid: OddsGrid) -> Values:
-    """Upper bounds on V at the grid's nodes: the last step's operator comes first."""
+    """Return upper bounds on V at the grid's nodes: the last step's operator comes first."""
     values = np.zeros(grid.nodes)
     for s in reversed(steps):
         operator = grid.operator(s.value)
@@ -189,16 +191,16 @@ def _values(steps: Sequence[Steps], grid: OddsGrid) -> Values:
     return np.minimum.accumulate(values)
 
 
-def _taken(steps: Sequence[Steps]) -> list[Steps]:
+def _nontrivial(steps: Sequence[Steps]) -> list[Steps]:
     return [s for s in steps if s.times and s.value.epsilon]
 
 
 def adaptive_epsilon(steps: Sequence[Steps], delta: Fraction, *, resolution: int | None = None) -> Fraction:
-    """An upper bound on the least total epsilon at `delta`, for `steps` in the order in which they are taken.
+    """Return an upper bound on the least total epsilon at `delta`, for `steps` in the order in which they are taken.
 
     It is at most the sum of the epsilons, and equals it where a grid would be too large or delta is too small.
     """
-    return _adaptive_epsilon(tuple(_taken(steps)), delta, resolution)
+    return _adaptive_epsilon(tuple(_nontrivial(steps)), delta, resolution)
 
 
 @lru_cache(maxsize=1024)  # a question is planned again when it is priced, asked and checked
@@ -225,8 +227,8 @@ def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int
 
 
 def adaptive_delta(steps: Sequence[Steps], epsilon: Fraction, *, resolution: int | None = None) -> Fraction:
-    """An upper bound on V(epsilon), the least delta at total epsilon `epsilon`; 1 if a grid would be too large."""
-    steps = _taken(steps)
+    """Return an upper bound on V(epsilon), the least delta at a total of `epsilon`; 1 if a grid would be too large."""
+    steps = _nontrivial(steps)
     if epsilon >= sum((s.value.epsilon * s.times for s in steps), Fraction(0)):
         return Fraction(0)
     grid = _grid(steps, float(epsilon) + 3 * MARGIN * math.sqrt(2 * total_rho(steps)), resolution)
@@ -241,7 +243,7 @@ def adaptive_delta(steps: Sequence[Steps], epsilon: Fraction, *, resolution: int
 
 
 def largest_adaptive_pick(plan: Plan, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
-    """A larger x than `low` for which `adaptive_epsilon(plan(x), delta)` is certified not to exceed `epsilon`.
+    """Return a larger x than `low` for which `adaptive_epsilon(plan(x), delta)` is certified not to exceed `epsilon`.
 
     `low` itself is returned for more than `MOST_STEPS` steps, and where the optimum leaves less than 1 % to gain.
     The total is close to a power of x, so a secant on the logarithms ends after about three evaluations.
@@ -255,11 +257,11 @@ def largest_adaptive_pick(plan: Plan, epsilon: Fraction, delta: Fraction, low: F
         return low
     for _ in range(4):
         x, last = x * (float(epsilon) * (1 - AIM) / total) ** (1 / power), (x, total)
-        found = adaptive_epsilon(plan(Fraction(x)), delta)
-        if found <= epsilon:
+        adaptive = adaptive_epsilon(plan(Fraction(x)), delta)
+        if adaptive <= epsilon:
             best = max(best, Fraction(x))
-        total = float(found)
-        if (1 - 4 * AIM) * epsilon <= found <= epsilon or total in (0, last[1]) or x == last[0]:
+        total = float(adaptive)
+        if (1 - 4 * AIM) * epsilon <= adaptive <= epsilon or total in (0, last[1]) or x == last[0]:
             break
         power = min(2.0, max(0.5, math.log(total / last[1]) / math.log(x / last[0])))
     return best

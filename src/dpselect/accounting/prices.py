@@ -31,7 +31,7 @@ GUARD = 192  # bits beyond those that a step of epsilon SMALL and the order canc
 
 @dataclass(frozen=True)
 class Price:
-    """What an outcome costs, P its probability with and Q that without a user, or the other way round.
+    """The cost of an outcome, P its probability with and Q that without a user, or the other way round.
 
     All but `failure` of P costs `renyi` at the order of the account, and is at most e^`added` Q if that is not None;
     all but `failure` + `composition` of P is at most e^`epsilon` Q. So there are two prices, and either may be charged.
@@ -73,21 +73,21 @@ class Spent:
 
 
 def ceiling(privacy: Privacy, order: int | None) -> Price:
-    """The price of any answer."""
+    """Return the price of any answer."""
     return of_outcome(privacy, privacy.steps, order)
 
 
-def of_outcome(privacy: Privacy, taken: Sequence[SpentSteps], order: int | None) -> Price:
-    """The price of an answer that took these steps, bottom included.
+def of_outcome(privacy: Privacy, outcome_steps: Sequence[SpentSteps], order: int | None) -> Price:
+    """Return the price of an answer that took these steps, bottom included.
 
     `composition` is what delta holds beyond the failures of the steps. It never depends on the outcome, and is 0 only
     for calls whose whole epsilon is the sum of their steps. Without an order a step's divergence counts as its epsilon,
     which bounds that of every order.
     """
-    added = basic(taken)
+    added = basic(outcome_steps)
     return Price(
         epsilon=min(privacy.epsilon, added),
-        renyi=added if order is None else divergences(taken, order),
+        renyi=added if order is None else divergences(outcome_steps, order),
         failure=privacy.failure,
         composition=privacy.delta - privacy.failure,
         added=added,
@@ -96,7 +96,7 @@ def of_outcome(privacy: Privacy, taken: Sequence[SpentSteps], order: int | None)
 
 @lru_cache(maxsize=4096)
 def divergence(value: AnyValue, order: int) -> Fraction:
-    """The largest divergence of this order, in both directions; at most the step's epsilon, where it has one.
+    """Return the largest divergence of this order, in both directions; at most the step's epsilon, where it has one.
 
     >>> from dpselect._ground.privacy import PureDP
     >>> divergence(PureDP(Fraction(40)), 2) <= 40

@@ -31,7 +31,7 @@ class Promise:
     `order` and `apart`, a part of delta, are settled before a row is read and never change; `granting` raises the
     rest. They depend on the first epsilon and delta, and on the delta of a first question. Proof: docs/composing.md.
 
-    >>> promise = Promise.of(Fraction(1), Fraction(1, 10**6))
+    >>> promise = Promise.for_account(Fraction(1), Fraction(1, 10**6))
     >>> promise.order, float(promise.apart), round(float(promise.renyi), 3)
     (23, 5e-07, 0.527)
     """
@@ -42,18 +42,18 @@ class Promise:
     apart: Fraction
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, first: Fraction = NO_DELTA) -> Promise:
-        """The promise of a new account. Without a delta, or with an epsilon of next to nothing, it only adds up.
+    def for_account(cls, epsilon: Fraction, delta: Fraction, first: Fraction = NO_DELTA) -> Promise:
+        """Return the promise of a new account. Without a delta, or with next to no epsilon, it only adds up.
 
         Half of delta is set apart; where the `first` question needs more than the other half, half of what it leaves.
         """
         fits = first <= delta * (1 - SET_ASIDE)
-        apart = (delta if fits else max(NO_DELTA, delta - first)) * SET_ASIDE
-        order = order_for(epsilon, apart)
-        return cls(epsilon, delta, order, Fraction(0) if order is None else apart)
+        delta_apart = (delta if fits else max(NO_DELTA, delta - first)) * SET_ASIDE
+        order = order_for(epsilon, delta_apart)
+        return cls(epsilon, delta, order, Fraction(0) if order is None else delta_apart)
 
     def granting(self, epsilon: Fraction, delta: Fraction) -> Promise:
-        """The promise of the same account after a grant; what was set aside must still be there."""
+        """Return the promise of the same account after a grant; what was set aside must still be there."""
         if delta < self.apart:
             raise ParameterError(
                 "delta", f"be at least {rounded_up(self.apart)}, set aside for good", rounded_up(delta)
@@ -66,20 +66,20 @@ class Promise:
 
         So does one whose total was lowered so far that no divergence of its order would keep it.
         """
-        found = 0 if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
-        return Fraction(found) if found > 0 else None
+        budget = 0 if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
+        return Fraction(budget) if budget > 0 else None
 
     @cached_property
     def limits(self) -> Limits:
-        """What keeps the promise: what is set apart is for the Rényi rule, and is never given back."""
+        """The limits that keep the promise: delta that is set apart is for the Rényi rule, and is never given back."""
         return Limits(self.epsilon, self.renyi, self.delta - self.apart)
 
     def keeps(self, total: Spent) -> bool:
-        """Do sums keep the promise: the failures, and the epsilons or else the divergences?"""
+        """Return whether sums keep the promise: the failures, and the epsilons or else the divergences."""
         return self.limits.hold(total)
 
     def part(self, total: Spent) -> Fraction:
-        """The part of the promise that sums use up. At most 1 for sums that keep it."""
+        """Return the part of the promise that sums use up. At most 1 for sums that keep it."""
         return self.limits.part(total)
 
     def cap(self, epsilon: Fraction, delta: Fraction) -> Limits:
@@ -91,36 +91,36 @@ class Promise:
         return Limits(epsilon, renyi, delta)
 
     def charge(self, settled: Spent, price: Price) -> Spent:
-        """Which of its two prices a call is charged in an account with these settled sums; either one is private.
+        """Return the one of its two prices that a call is charged beside these settled sums; either one is private.
 
         Delta for composition buys a smaller epsilon, which is of use while settled epsilons are within the promise.
         """
         return price.whole if settled.epsilon <= self.epsilon else price.without_composition
 
-    def settle(self, held: Spent, outcome: Price) -> Spent:
-        """What the answer costs, at the one of the two prices whose ceiling was `held`. Failures are not refunded."""
-        return outcome.whole if held.failure == outcome.whole.failure else outcome.without_composition
+    def settled_charge(self, hold: Spent, outcome: Price) -> Spent:
+        """Return the cost of the answer, at the price of the two whose ceiling was held. Failures are not refunded."""
+        return outcome.whole if hold.failure == outcome.whole.failure else outcome.without_composition
 
     def admits(self, settled: Spent, pending: Spent, ceiling: Spent) -> bool:
-        """May a call with this ceiling be asked, beside settled sums and the ceilings of all calls still open?"""
+        """Return whether a call with this ceiling may be asked, given settled sums and the ceilings of open calls."""
         return self.keeps(settled + pending + ceiling)
 
 
-def order_for(epsilon: Fraction, apart: Fraction) -> int | None:
-    """The order under which many small picks cost least, with this part of delta for it; None where none is of use.
+def order_for(epsilon: Fraction, delta: Fraction) -> int | None:
+    """Return the order under which many small picks cost least, with this part of delta; None where none is of use.
 
     A pick of a small epsilon e costs about order e^2 / 8, so the order is that of the largest budget / order. It is
     searched from the best power of two. Any order is private that depends on the promise alone.
     """
-    if apart <= 0:
+    if delta <= 0:
         return None
 
     def score(order: int) -> float:
-        return float(-renyi_budget(order, epsilon, apart) / order) if order <= LARGEST_ORDER else math.inf
+        return float(-renyi_budget(order, epsilon, delta) / order) if order <= LARGEST_ORDER else math.inf
 
     start = min((2**i for i in range(1, LARGEST_ORDER.bit_length())), key=score)
-    found = best_order(score, start)
-    return found if score(found) < 0 else None
+    order = best_order(score, start)
+    return order if score(order) < 0 else None
 
 
 def how_many(
@@ -132,23 +132,23 @@ def how_many(
     pending: Spent = NOTHING,
     caps: Sequence[tuple[Limits, Spent]] = (),
 ) -> int:
-    """How many more questions of this ceiling fit one after the other, if each ends at its `typical` price.
+    """Return how many more questions of this ceiling fit one after the other, if each ends at its `typical` price.
 
     The last one must still find its whole ceiling, also under each of the caps, beside what was used of it. At most
     `MOST`, for questions that cost nothing.
     """
     usual = typical or price
 
-    def asked(questions: int) -> Spent:
-        """What so many cost."""
+    def cost_of(questions: int) -> Spent:
+        """Return the cost of so many questions."""
         early = _while_adding(promise, usual, settled, questions)
         return usual.whole * early + usual.without_composition * (questions - early)
 
     def fits(questions: int) -> bool:
-        more = asked(questions - 1)
-        ceiling = promise.charge(settled + more, price)
-        capped = all(limits.hold(used + more + ceiling) for limits, used in caps)
-        return capped and promise.admits(settled + more, pending, ceiling)
+        cost = cost_of(questions - 1)
+        ceiling = promise.charge(settled + cost, price)
+        capped = all(limits.hold(spent + cost + ceiling) for limits, spent in caps)
+        return capped and promise.admits(settled + cost, pending, ceiling)
 
     few, many = 0, 1
     while many <= MOST and fits(many):
@@ -167,21 +167,24 @@ def at_least(
     pending: Spent = NOTHING,
     caps: Sequence[tuple[Limits, Spent]] = (),
 ) -> int:
-    """How many more questions of this ceiling fit, whatever their answers cost.
+    """Return how many more questions of this ceiling fit, whatever their answers cost.
 
     A cheaper answer takes less of every sum but one: settled epsilons stay within the promise for longer, and as long
     every question is charged all of its delta. So no more are counted than would fit if each of them was.
     """
-    most = how_many(promise, price, settled=settled, pending=pending, caps=caps)
+    max_questions = how_many(promise, price, settled=settled, pending=pending, caps=caps)
     failure = promise.charge(settled, price).failure
     if not failure:
-        return most
-    rooms = [promise.limits.failure - (settled + pending).failure, *(cap.failure - used.failure for cap, used in caps)]
-    return min(most, max(0, int(min(rooms) // failure)))
+        return max_questions
+    rooms = [
+        promise.limits.failure - (settled + pending).failure,
+        *(cap.failure - spent.failure for cap, spent in caps),
+    ]
+    return min(max_questions, max(0, int(min(rooms) // failure)))
 
 
 def _while_adding(promise: Promise, usual: Price, settled: Spent, questions: int) -> int:
-    """How many of the questions are asked while the settled epsilons are within the promise."""
+    """Return how many of the questions are asked while the settled epsilons are within the promise."""
     left = promise.epsilon - settled.epsilon
     if left < 0:
         return 0

@@ -31,7 +31,7 @@ SMALLEST, LARGEST = Fraction(1, 10**250), Fraction(10**250)
 
 
 def renyi_epsilon(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
-    """The least total epsilon over all orders of the sum of the steps' curves; at most what zCDP gives.
+    """Return the least total epsilon over all orders of the sum of the steps' curves; at most what zCDP gives.
 
     It holds for adaptive steps, and at one order fixed beforehand also as a privacy filter (Feldman and Zrnic 2021).
     """
@@ -56,7 +56,7 @@ def renyi_epsilon(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
 
 
 def log_moment(value: AnyValue, b: arb) -> arb:
-    """The ball of ln of the largest E'[(P / P')^(1 + b)] of a step."""
+    """Return the ball of ln of the largest E'[(P / P')^(1 + b)] of a step."""
     a = 1 + b
     if isinstance(value, ZCDP):
         return enclose(value.rho) * a * b
@@ -97,7 +97,7 @@ def _large_or_concentrated(value: AnyValue) -> AnyValue:
 
 
 def _roughly(number: Fraction) -> float:
-    """A float for a search, clamped to the range in which floats can be squared and divided by."""
+    """Return a float for a search, clamped to the range in which floats can be squared and divided by."""
     return float(min(max(number, SMALLEST), LARGEST))
 
 
@@ -123,7 +123,7 @@ GRID = 1 << 60  # budgets are rounded down to multiples of 1 / GRID
 
 
 def renyi_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The Rényi divergence c of this order that, in both directions, gives (epsilon, delta)-DP; c <= 0 if none does.
+    """Return the divergence c of this order that gives, in both directions, (epsilon, delta)-DP; c <= 0 if none does.
 
     c = epsilon - ln(1 - 1/a) + (ln delta + ln a) / (a - 1) (Canonne, Kamath and Steinke 2020, Proposition 12).
     """
@@ -134,19 +134,19 @@ def renyi_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def best_order(score: Callable[[int], float], start: int) -> int:
-    """The order of 2, 3, ... with the least score, if unimodal: local search from `start` with a halving step."""
+    """Return the order of 2, 3, ... with the least score, if unimodal: local search from `start` with halved steps."""
     best, step = start, max(1, start // 4)
     while step:
-        near = [order for order in (best - step, best + step) if order >= 2 and score(order) < score(best)]
-        if near:
-            best = min(near, key=score)
+        better_orders = [order for order in (best - step, best + step) if order >= 2 and score(order) < score(best)]
+        if better_orders:
+            best = min(better_orders, key=score)
         else:
             step //= 2
     return best
 
 
 def first_order(epsilon: Fraction, delta: Fraction) -> int:
-    """A start for the search: near the best order for typical parameters, with a budget above 0."""
+    """Return a start for the search: near the best order for typical parameters, with a budget above 0."""
     order = round(2.5 + 2.7 * math.sqrt(-math.log(float(delta))) / float(epsilon))  # measured; any order is private
     while renyi_budget(order, epsilon, delta) <= 0:  # it tends to epsilon as orders grow
         order *= 2

@@ -28,6 +28,6 @@ class CountGroups:
 
     @classmethod
     def from_items(cls, items: Sequence[object], counts: npt.ArrayLike) -> CountGroups:
-        """One group per item, in the order given (which must not depend on the data among equal counts)."""
+        """Return one group per item, in the order given (which must not depend on the data among equal counts)."""
         array = np.asarray(counts, dtype=np.int64)
         return cls(counts=array, sizes=(1,) * len(array), label=lambda group, _member: items[group])

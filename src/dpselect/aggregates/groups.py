@@ -33,30 +33,30 @@ class GroupedCounts:
         return "GroupedCounts(private)"
 
     @classmethod
-    def of(
-        cls, found: Mapping[object, Mapping[object, int]], users: Mapping[object, int] | None = None
+    def from_counts(
+        cls, counts_by_group: Mapping[object, Mapping[object, int]], users: Mapping[object, int] | None = None
     ) -> GroupedCounts:
-        """From {group: {item: count}}, groups and items in an order of their own that the data do not decide."""
-        names = sorted(found, key=_fixed)
+        """Return the counts of {group: {item: count}}, groups and items in an order that the data do not decide."""
+        names = sorted(counts_by_group, key=_fixed)
         rows = [
             (item, count)
             for group in names
-            for item, count in sorted(found[group].items(), key=lambda row: (-row[1], _fixed(row[0])))
+            for item, count in sorted(counts_by_group[group].items(), key=lambda row: (-row[1], _fixed(row[0])))
             if count > 0
         ]
-        sizes = [sum(count > 0 for count in found[group].values()) for group in names]
-        of_groups = [] if users is None else [users[group] for group in names]
+        sizes = [sum(count > 0 for count in counts_by_group[group].values()) for group in names]
+        group_users = [] if users is None else [users[group] for group in names]
         return cls(
             sizes=np.array(sizes, dtype=np.int64),
             counts=np.array([count for _, count in rows], dtype=np.int64),
-            groups=lambda places: [names[place] for place in places],
-            items=lambda places: [rows[place][0] for place in places],
-            users=lambda places: np.array([of_groups[place] for place in places], dtype=np.int64),
+            groups=lambda indices: [names[index] for index in indices],
+            items=lambda indices: [rows[index][0] for index in indices],
+            users=lambda indices: np.array([group_users[index] for index in indices], dtype=np.int64),
         )
 
 
 def _fixed(label: object) -> tuple[str, str]:
-    """An order of any values, told from the values alone."""
+    """Return a key that orders any values by the values alone."""
     return type(label).__name__, repr(label)
 
 
@@ -75,23 +75,23 @@ class GroupedValues:
 
     @classmethod
     def parted(
-        cls, groups: Sequence[object], starts: Sequence[int], places: npt.ArrayLike, users: npt.ArrayLike
+        cls, groups: Sequence[object], starts: Sequence[int], row_places: npt.ArrayLike, users: npt.ArrayLike
     ) -> GroupedValues:
-        """From the rows of all groups, place and number of users; a row of number 0 says that a group is there."""
-        at, number = np.asarray(places, dtype=np.int64), np.asarray(users, dtype=np.int64)
-        ends = [*starts[1:], len(number)] if starts else []
-        each = []
+        """Return the values of the rows of all groups; a row with 0 users only keeps its group in the list."""
+        places, numbers_of_users = np.asarray(row_places, dtype=np.int64), np.asarray(users, dtype=np.int64)
+        ends = [*starts[1:], len(numbers_of_users)] if starts else []
+        users_by_group = []
         for start, end in zip(starts, ends, strict=True):
-            there = number[start:end] > 0
-            each.append(UsersAt(at[start:end][there], number[start:end][there]))
-        return cls(groups, each)
+            has_users = numbers_of_users[start:end] > 0
+            users_by_group.append(UsersAt(places[start:end][has_users], numbers_of_users[start:end][has_users]))
+        return cls(groups, users_by_group)
 
 
 @dataclass(frozen=True, repr=False)
 class FoundGroups:
     """A list of groups that were released, to be asked for in the engine that made it and in no other."""
 
-    place: str  # where that engine keeps it
+    stored_at: str  # where that engine keeps it
 
     def __repr__(self) -> str:
         return "FoundGroups"

@@ -56,19 +56,19 @@ class Sum:
         unit = Fraction(1) if self.unit is None else parameters.sensitivity("unit", self.unit)
         for name, bound in (("low", low), ("high", high)):
             if (bound / unit).denominator != 1 or abs(bound / unit) > MOST:
-                must = f"be a whole number of units, at most {MOST:,} of them from 0"
+                requirement = f"be a whole number of units, at most {MOST:,} of them from 0"
                 hint = "the unit is 1 unless unit is given"
-                raise ParameterError(name, must, came(getattr(self, name)), hint)
-        _settle(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
+                raise ParameterError(name, requirement, came(getattr(self, name)), hint)
+        _set_fields(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
 
     @property
     def name(self) -> str:
-        """What a table calls it."""
+        """The name of the measure in a table."""
         return f"sum({self.column})"
 
     @property
     def noises(self) -> int:
-        """How many noisy numbers it takes."""
+        """The number of noisy numbers that it takes."""
         return 1
 
     @property
@@ -78,12 +78,12 @@ class Sum:
 
     @property
     def has_one_sign(self) -> bool:
-        """Does every user move the sum in the same direction?"""
+        """True if every user moves the sum in the same direction."""
         return self.least >= 0 or self.most <= 0
 
     @property
     def step(self) -> Fraction:
-        """The unit."""
+        """The unit of rounding and of noise, exactly."""
         return Fraction(self.unit)  # type: ignore[arg-type] # __post_init__ has read it
 
     @property
@@ -92,8 +92,8 @@ class Sum:
         return Grid(-FARTHEST * self.step, FARTHEST * self.step, self.step / PARTS)
 
     def __str__(self) -> str:
-        unit = "" if self.step == 1 else f", unit={_written(self.step)}"
-        return f"sum({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)}{unit})"
+        unit = "" if self.step == 1 else f", unit={_format_number(self.step)}"
+        return f"sum({_quoted(self.column)}, {_format_number(self.low)}, {_format_number(self.high)}{unit})"
 
 
 @check_keywords
@@ -116,16 +116,16 @@ class Mean:
 
     def __post_init__(self) -> None:
         low, high = _bounds("Mean", self.column, self.low, self.high)
-        _settle(self, low=low, high=high)
+        _set_fields(self, low=low, high=high)
 
     @property
     def name(self) -> str:
-        """What a table calls it."""
+        """The name of the measure in a table."""
         return f"mean({self.column})"
 
     @property
     def noises(self) -> int:
-        """How many noisy numbers it takes: a sum of distances from the middle, and how many users it is of."""
+        """The number of noisy numbers that it takes: a sum of distances from the middle, and the number of users."""
         return 2
 
     @property
@@ -135,7 +135,7 @@ class Mean:
 
     @property
     def step(self) -> Fraction:
-        """That of the grid."""
+        """The step of the grid between the bounds."""
         return (Fraction(self.high) - Fraction(self.low)) / (2 * HALF)
 
     @property
@@ -144,7 +144,7 @@ class Mean:
         return Grid(Fraction(self.low), Fraction(self.high), self.step)
 
     def __str__(self) -> str:
-        return f"mean({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)})"
+        return f"mean({_quoted(self.column)}, {_format_number(self.low)}, {_format_number(self.high)})"
 
 
 Measure = Sum | Mean
@@ -152,7 +152,7 @@ Measure = Sum | Mean
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured:
-    """Of one item and one measure: the sum over users, in steps, and how many users it is of. The repr shows nothing.
+    """The measured values of one item: the sum over users, in steps, and the number of users. The repr shows nothing.
 
     Of a `Sum`, steps are its units; of a `Mean`, they are counted from the middle of its bounds.
     """
@@ -161,10 +161,10 @@ class Measured:
     users: int
 
     @classmethod
-    def of(cls, measure: Measure, above: int, users: int) -> Measured:
-        """From a sum of steps that were counted from the lower bound, as engines add them up."""
+    def from_minimum(cls, measure: Measure, steps_above_minimum: int, users: int) -> Measured:
+        """Return the value of a sum of steps that were counted from the lower bound, as engines add them up."""
         lowest = measure.least if isinstance(measure, Sum) else -HALF
-        return cls(above + lowest * users, users)
+        return cls(steps_above_minimum + lowest * users, users)
 
     def __repr__(self) -> str:
         return "Measured(private)"
@@ -174,34 +174,36 @@ NOBODY = Measured(0, 0)
 
 
 def noises(measures: Sequence[Measure]) -> int:
-    """How many noisy numbers of each item they take."""
-    return sum(one.noises for one in measures)
+    """Return the number of noisy numbers of each item that the measures take."""
+    return sum(measure.noises for measure in measures)
 
 
-def measures_of(given: object) -> tuple[tuple[Measure, ...], bool]:
-    """The measures that a caller means, and whether the number of users is one of them."""
-    if isinstance(given, (str, Sum, Mean)):
-        given = [given]
-    if not isinstance(given, (list, tuple)):  # of a column the first value would be quoted
-        raise ParameterError("measures", f"be a list, each to {MUST}", f"a value of type {type(given).__name__}", HINT)
-    listed = [_read(one) for one in parameters.as_list("measures", given, f"be a list, each to {MUST}")]
-    found = tuple(one for one in listed if one is not None)
-    names = [one.name.casefold() for one in found] + [USERS] * listed.count(None)
-    if not listed or len(set(names)) < len(names):
+def measures_of(value: object) -> tuple[tuple[Measure, ...], bool]:
+    """Parse the measures of a caller; return them, and whether the number of users is one of them."""
+    if isinstance(value, (str, Sum, Mean)):
+        value = [value]
+    if not isinstance(value, (list, tuple)):  # of a column the first value would be quoted
+        raise ParameterError("measures", f"be a list, each to {MUST}", f"a value of type {type(value).__name__}", HINT)
+    parsed = [
+        _parse_measure(measure) for measure in parameters.as_list("measures", value, f"be a list, each to {MUST}")
+    ]
+    measures = tuple(measure for measure in parsed if measure is not None)
+    names = [measure.name.casefold() for measure in measures] + [USERS] * parsed.count(None)
+    if not parsed or len(set(names)) < len(names):
         hint = "for two columns whose names differ only in letter case, ask two questions"
         raise ParameterError(
-            "measures", "be one or more, each of another kind or column", "one twice" if listed else "none", hint
+            "measures", "be one or more, each of another kind or column", "one twice" if parsed else "none", hint
         )
-    return found, None in listed
+    return measures, None in parsed
 
 
-def _read(given: object) -> Measure | None:
-    """A measure, also from its text; None for the number of users."""
-    if isinstance(given, (Sum, Mean)):
-        return given
-    if not isinstance(given, str):
-        raise ParameterError("measures", MUST, came(given), HINT)
-    text = given.strip()
+def _parse_measure(value: object) -> Measure | None:
+    """Parse a measure, also from its text; None for the number of users."""
+    if isinstance(value, (Sum, Mean)):
+        return value
+    if not isinstance(value, str):
+        raise ParameterError("measures", MUST, came(value), HINT)
+    text = value.strip()
     if text == USERS:
         return None
     kind, _, inside = text.partition("(")
@@ -210,13 +212,13 @@ def _read(given: object) -> Measure | None:
     if kind.strip() == "sum" and parts[-1].strip().startswith("unit="):
         unit = parts.pop().strip().removeprefix("unit=")
     if kind.strip() not in ("sum", "mean") or not inside.endswith(")") or len(parts) < 3:
-        raise ParameterError("measures", MUST, came(given), HINT)
+        raise ParameterError("measures", MUST, came(value), HINT)
     column, low, high = _unquoted(",".join(parts[:-2]).strip()), parts[-2].strip(), parts[-1].strip()
     return Sum(column, low, high, unit=unit) if kind.strip() == "sum" else Mean(column, low, high)
 
 
 def _quoted(column: str) -> str:
-    """A column as it stands in a text: in quotes where it would not be read as it is."""
+    """Return a column as it is in a text: in quotes where it would not be read as it is."""
     plain = column == column.strip() and not column.startswith('"')
     return column if plain else '"' + column.replace('"', '""') + '"'
 
@@ -227,25 +229,25 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _written(number: Number) -> str:
-    """A number exactly: as a decimal where it is one of a few digits."""
+def _format_number(number: Number) -> str:
+    """Return a number exactly: as a decimal where it is one of a few digits."""
     exact = Fraction(number)
     plain = repr(float(exact)).removesuffix(".0")
     return plain if Fraction(plain) == exact else str(exact)
 
 
 def _bounds(kind: str, column: object, low: object, high: object) -> tuple[Fraction, Fraction]:
-    """The bounds, exact."""
+    """Return the bounds, exact; refuse those that are not in order."""
     if not isinstance(column, str) or not column.strip():
         raise ParameterError("measures", f"name a column of numbers in {kind}", came(column))
     ends = parameters.rational("low", low, BOUNDS), parameters.rational("high", high, BOUNDS)
     if not ends[0] < ends[1]:
         hint = "choose them without looking at the data, for example 0 and 60 for minutes"
         raise ParameterError("low", "be below high", f"{came(low)} and {came(high)}", hint)
-    Grid.of(ends)  # refuses what floats cannot hold
+    Grid.parse(ends)  # refuses what floats cannot hold
     return ends
 
 
-def _settle(frozen: object, **values: object) -> None:
+def _set_fields(frozen: object, **values: object) -> None:
     for name, value in values.items():
         object.__setattr__(frozen, name, value)

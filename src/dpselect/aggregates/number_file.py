@@ -33,30 +33,30 @@ class NumberFile:
         """Write these behind those that are there."""
         if not len(numbers):
             return
-        with _said("written"), open(self._path, "ab", opener=_private) as file:
+        with _output_errors("written"), open(self._path, "ab", opener=_private) as file:
             file.write(np.ascontiguousarray(numbers, dtype=self._kind).data)
         self.length += len(numbers)
 
     def parts(self, lengths: Iterable[int]) -> Iterator[Whole]:
-        """The numbers from the first on, so many at a time."""
+        """Yield the numbers from the first on, so many at a time."""
         if not self.length:
             yield from (np.empty(length, dtype=self._kind) for length in lengths)
             return
         with contextlib.ExitStack() as stack:
-            with _said("read"):
+            with _output_errors("read"):
                 file = stack.enter_context(self._path.open("rb"))
             for length in lengths:
-                with _said("read"):
-                    found = np.fromfile(file, dtype=self._kind, count=length)
-                    if len(found) != length:
+                with _output_errors("read"):
+                    part = np.fromfile(file, dtype=self._kind, count=length)
+                    if len(part) != length:
                         raise OSError(None, "it is shorter than it was")
-                yield found
+                yield part
 
     def all(self) -> Whole:
-        """All of them, at once; the file is gone then."""
-        (found,) = self.parts([self.length])
+        """Read all numbers at once; the file is gone then."""
+        (values,) = self.parts([self.length])
         self.drop()
-        return found
+        return values
 
     def drop(self) -> None:
         """Remove the file now."""
@@ -70,9 +70,9 @@ def _private(path: str, flags: int) -> int:
 
 
 @contextlib.contextmanager
-def _said(done: str) -> Iterator[None]:
+def _output_errors(action: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         hint = "make room; TMPDIR says where temporary files go"
-        raise OutputError(f"a temporary file cannot be {done}: {error.strerror}", hint) from None
+        raise OutputError(f"a temporary file cannot be {action}: {error.strerror}", hint) from None

@@ -23,11 +23,11 @@ class SortedNumbers:
     def __init__(self, bounds: Sequence[int]) -> None:
         self._bounds = bounds
         folder = Folder()
-        self._files = [NumberFile(folder, str(place), np.int64) for place in range(len(bounds) - 1)]
+        self._files = [NumberFile(folder, str(index), np.int64) for index in range(len(bounds) - 1)]
 
     @classmethod
     def expecting(cls, number: int, *, high: int) -> SortedNumbers:
-        """About so many numbers, from 0 to below `high`."""
+        """Return empty parts for about so many numbers, from 0 to below `high`."""
         return cls(_even(0, high, -(-number // BLOCK)))
 
     def add(self, numbers: Int64) -> None:
@@ -39,7 +39,7 @@ class SortedNumbers:
             file.add(part)
 
     def parts(self) -> Iterator[Int64]:
-        """All of them, once: each part sorted, and all below those of later parts."""
+        """Yield all numbers, once: each part sorted, and all below those of later parts."""
         for file, low, high in zip(self._files, self._bounds, self._bounds[1:], strict=False):
             if file.length <= 2 * BLOCK or high - low == 1:
                 numbers = file.all().astype(np.int64, copy=False)
@@ -53,17 +53,17 @@ class SortedNumbers:
             yield from finer.parts()
 
     def _finer(self, file: NumberFile, low: int, high: int) -> list[int]:
-        """Bounds between which there is about a block each, by some of the numbers; and even ones, if they mislead."""
+        """Return bounds about a block apart, by a sample of the numbers, and even ones, if it misleads."""
         parts = min(MOST_FILES, 2 * file.length // BLOCK)
-        some = np.sort(next(file.parts([BLOCK])))
-        among = some[np.arange(1, parts) * len(some) // parts].tolist()
-        return sorted({*_even(low, high, 4), *among})
+        sample = np.sort(next(file.parts([BLOCK])))
+        quantiles = sample[np.arange(1, parts) * len(sample) // parts].tolist()
+        return sorted({*_even(low, high, 4), *quantiles})
 
 
 def _even(low: int, high: int, parts: int) -> list[int]:
-    """Bounds of so many parts of equal size, if there are not too many."""
+    """Return the bounds of so many parts of equal size, if there are not too many."""
     files = max(1, min(MOST_FILES, parts, high - low))
-    return [low + (high - low) * place // files for place in range(files + 1)]
+    return [low + (high - low) * index // files for index in range(files + 1)]
 
 
 def _blocks(length: int) -> Iterator[int]:

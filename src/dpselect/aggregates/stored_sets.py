@@ -42,24 +42,24 @@ class StoredSets:
 
     @property
     def users(self) -> int:
-        """How many users there are, those without items included."""
+        """The number of users, those without items included."""
         return self.starts[-1][0]
 
     @property
     def pairs(self) -> int:
-        """How many items all users have together."""
+        """The number of items that all users have together."""
         return self.starts[-1][1]
 
     def label(self, code: int) -> object:
-        """The name of one item."""
+        """Return the name of one item."""
         return self.label_many(np.array([code], dtype=np.int64))[0]
 
     def labels(self, codes: npt.ArrayLike) -> list[object]:
-        """The names of these codes, in their order. Ask for released items only."""
+        """Return the names of these codes, in their order. Ask for released items only."""
         return self.label_many(np.asarray(codes, dtype=np.int64))
 
     def blocks(self) -> Iterator[UserSets]:
-        """All users in their order, some at a time."""
+        """Yield all users in their order, a block at a time."""
         users, pairs = np.diff(self.starts, axis=0).T.tolist()
         for lengths, codes in zip(self.lengths.parts(users), self.codes.parts(pairs), strict=True):
             yield UserSets(
@@ -71,25 +71,27 @@ class StoredSets:
             )
 
     def mapped(self, change: Callable[[UserSets], UserSets]) -> StoredSets:
-        """The same users with what `change` makes of each block."""
+        """Return the users with each block as `change` changes it."""
         changed = map(change, self.blocks())
-        one = next(changed)  # there is a block, if an empty one
-        assert one.label_many is not None
-        parts = ((np.diff(block.offsets), block.codes) for block in chain([one], changed))
-        return stored(parts, one.size, one.label_many)
+        first_block = next(changed)  # there is a block, if an empty one
+        assert first_block.label_many is not None
+        parts = ((np.diff(block.offsets), block.codes) for block in chain([first_block], changed))
+        return stored(parts, first_block.size, first_block.label_many)
 
     def arranged(self, users: Int64, items: Int64 | None) -> StoredSets:
-        """Users in this order, the items of each in this order of all items, or by their codes, as they are here."""
-        places = inverse(users)
+        """Return the users in this order, the items of each in this order of all items, or by their codes."""
+        new_places = inverse(users)
         ranks = None if items is None else inverse(items)
         lengths = np.zeros(len(users), dtype=np.uint32)
         sort = SortedNumbers.expecting(self.pairs, high=max(1, len(users) << 32))
         first = 0
         for block in self.blocks():
-            own = np.diff(block.offsets)
-            where = places[first : first + block.users]
-            lengths[where] = own
-            sort.add(np.repeat(where << 32, own) | (block.codes if ranks is None else ranks[block.codes]))
+            block_lengths = np.diff(block.offsets)
+            block_places = new_places[first : first + block.users]
+            lengths[block_places] = block_lengths
+            sort.add(
+                np.repeat(block_places << 32, block_lengths) | (block.codes if ranks is None else ranks[block.codes])
+            )
             first += block.users
         return stored(_laid_out(lengths, sort, items), self.size, self.label_many)
 
@@ -99,38 +101,44 @@ def stored(parts: Iterable[Part], size: int, label_many: Labels) -> StoredSets:
     folder = Folder()
     lengths, codes = NumberFile(folder, "lengths", np.uint32), NumberFile(folder, "codes", np.uint32)
     starts, users, pairs, due, longest = [(0, 0)], 0, 0, BLOCK, 0
-    for own, items in parts:
-        before = offsets_of(own.astype(np.int64)) + pairs
-        cuts, due = first_of_blocks(before[:-1], due)
-        starts += [(users + cut, int(before[cut])) for cut in cuts]
-        users, pairs, longest = users + len(own), int(before[-1]), max(longest, int(own.max(initial=0)))
-        lengths.add(own)
+    for part_lengths, items in parts:
+        pair_starts = offsets_of(part_lengths.astype(np.int64)) + pairs
+        cuts, due = first_of_blocks(pair_starts[:-1], due)
+        starts += [(users + cut, int(pair_starts[cut])) for cut in cuts]
+        users, pairs, longest = (
+            users + len(part_lengths),
+            int(pair_starts[-1]),
+            max(longest, int(part_lengths.max(initial=0))),
+        )
+        lengths.add(part_lengths)
         codes.add(items)
     starts.append((users, pairs))
-    found = tuple(starts)
-    return StoredSets(size=size, label_many=label_many, starts=found, longest=longest, lengths=lengths, codes=codes)
+    starts_found = tuple(starts)
+    return StoredSets(
+        size=size, label_many=label_many, starts=starts_found, longest=longest, lengths=lengths, codes=codes
+    )
 
 
 def stored_pairs(sort: SortedNumbers, size: int, label_many: Labels) -> StoredSets:
-    """The sets of pairs, each one number, the user's code above the item's."""
+    """Return the sets of pairs, each one number, the user's code above the item's."""
     return stored(_sets_of(sort.parts()), size, label_many)
 
 
 def _sets_of(parts: Iterable[Int64]) -> Iterator[Part]:
-    """The items as they come, and how many each user has, once the next user begins: parts may cut a user in two."""
-    user, begun, seen = -1, NOTHING, 0
+    """Yield the items as they come, and the numbers of each user once the next begins: parts may cut a user in two."""
+    user, begun, pairs_read = -1, NOTHING, 0
     for pairs in parts:
-        whose = pairs >> 32
-        begins = np.flatnonzero(np.diff(whose, prepend=user)) + seen
+        pair_users = pairs >> 32
+        begins = np.flatnonzero(np.diff(pair_users, prepend=user)) + pairs_read
         begun = np.append(begun, begins)
         yield np.diff(begun), pairs & (LOW - 1)
-        user = int(whose[-1]) if len(whose) else user
-        begun, seen = begun[-1:], seen + len(pairs)
-    yield np.diff(np.append(begun, seen) if len(begun) else begun), NOTHING
+        user = int(pair_users[-1]) if len(pair_users) else user
+        begun, pairs_read = begun[-1:], pairs_read + len(pairs)
+    yield np.diff(np.append(begun, pairs_read) if len(begun) else begun), NOTHING
 
 
 def _laid_out(lengths: npt.NDArray[np.uint32], sort: SortedNumbers, items: Int64 | None) -> Iterator[Part]:
-    """How many items all users have, and then the items."""
+    """Yield the number of items of all users, and then the items."""
     for start in range(0, len(lengths), BLOCK):
         yield lengths[start : start + BLOCK], NOTHING
     for pairs in sort.parts():

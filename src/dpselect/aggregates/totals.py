@@ -27,8 +27,8 @@ class Totals:
     unit: Fraction
 
     @classmethod
-    def of(cls, column: object, at_most: object, unit: object = None) -> Totals:
-        """A column, a cap and a unit, checked. Without a unit: 1, where the cap is a whole number."""
+    def parse(cls, column: object, at_most: object, unit: object = None) -> Totals:
+        """Return the totals of a column, with cap and unit checked: 1 without a unit, if the cap is whole."""
         if not isinstance(column, str) or not column.strip():
             raise ParameterError("by_weight", "be the name of a column of numbers", came(column))
         if at_most is None:
@@ -42,19 +42,19 @@ class Totals:
             raise ParameterError("weight_unit", "be given if at_most is not a whole number", "nothing", hint)
         step = Fraction(1) if unit is None else parameters.sensitivity("weight_unit", unit)
         if (cap / step).denominator != 1 or not 1 <= cap / step <= MOST:
-            must = f"be a whole number of units, from 1 to {MOST:,} of them"
+            requirement = f"be a whole number of units, from 1 to {MOST:,} of them"
             hint = "the unit is 1 unless weight_unit is given"
-            raise ParameterError("at_most", must, came(at_most), hint)
+            raise ParameterError("at_most", requirement, came(at_most), hint)
         return cls(column, cap, step)
 
     @property
-    def said(self) -> dict[str, object]:
-        """The parameters of a question that mean it."""
+    def question_parameters(self) -> dict[str, object]:
+        """The parameters of a question that ask for these totals."""
         return {"by_weight": self.column, "at_most": self.at_most, "weight_unit": self.unit}
 
     @property
-    def most(self) -> int:
-        """The most units that one user gives to an item: what a score can move by."""
+    def max_units(self) -> int:
+        """The most units that one user gives to an item: the sensitivity of a score."""
         return int(self.at_most / self.unit)
 
     @property

@@ -31,8 +31,8 @@ class Unbounded:
     step: Fraction
 
     @classmethod
-    def of(cls, step: Number | None = None) -> Unbounded:
-        """The step, checked; without one it is far finer than most values are."""
+    def parse(cls, step: Number | None = None) -> Unbounded:
+        """Return the points of a step, checked; without one it is far finer than most values are."""
         if step is None:
             return cls(FINEST)
         width = positive("step", step, STEP)
@@ -47,7 +47,7 @@ class Unbounded:
 
     @property
     def tenfolds(self) -> int:
-        """How often the points become ten times wider apart."""
+        """The number of times that the points become ten times wider apart."""
         times, beyond = 0, self.step * DENSE
         while beyond < TOP:
             times, beyond = times + 1, beyond * 10
@@ -55,53 +55,53 @@ class Unbounded:
 
     @property
     def last(self) -> int:
-        """How many points are above 0."""
+        """The number of points above 0."""
         return DENSE + self.tenfolds * DECADE
 
     @property
     def points(self) -> int:
-        """How many there are."""
+        """The number of points."""
         return 2 * self.last + 1
 
     @property
     def widths(self) -> list[Fraction]:
-        """How far apart points are: at first, and after every tenfold."""
+        """The distances of neighbouring points: at first, and after every tenfold."""
         return [self.step * 10**times for times in range(self.tenfolds + 1)]
 
-    def value(self, place: int) -> int | float:
-        """The point at a place: an integer where the step is one, else the nearest float."""
-        above = abs(place - self.last)
-        times = max(0, -((DENSE - above) // DECADE))
-        exact = (above - times * DECADE) * 10**times * self.step * (1 if place > self.last else -1)
+    def value(self, index: int) -> int | float:
+        """Return the point at an index: an integer where the step is one, else the nearest float."""
+        steps_from_zero = abs(index - self.last)
+        times = max(0, -((DENSE - steps_from_zero) // DECADE))
+        exact = (steps_from_zero - times * DECADE) * 10**times * self.step * (1 if index > self.last else -1)
         return int(exact) if self.step.denominator == 1 else float(exact)
 
-    def places(self, values: Floats) -> Integers:
-        """The place of the nearest point for every value, in floats, as `Grid.places`. No NaN."""
+    def nearest_places(self, values: Floats) -> Integers:
+        """Return the index of the nearest point for every value, in floats, as `Grid.nearest_places`. No NaN."""
         widths = np.array([float(width) for width in self.widths])
         ends, top, last = widths[:-1] * DENSE, float(widths[-1] * DENSE), self.last
 
-        def places(some: Floats) -> Integers:
-            sizes = np.minimum(np.abs(some), top)
+        def places_of_part(part: Floats) -> Integers:
+            sizes = np.minimum(np.abs(part), top)
             times = np.searchsorted(ends, sizes, side="right")
             sizes /= widths[times]
             sizes += 0.5
-            above: Integers = np.floor(sizes, out=sizes).astype(np.int64) + times * DECADE
-            np.negative(above, out=above, where=some < 0)
-            above += last
-            return above
+            positions: Integers = np.floor(sizes, out=sizes).astype(np.int64) + times * DECADE
+            np.negative(positions, out=positions, where=part < 0)
+            positions += last
+            return positions
 
-        return in_parts(values, places)
+        return in_parts(values, places_of_part)
 
     def placed(self, values: object) -> Integers:
-        """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
-        found = numbers(values)
-        missing = np.isnan(found)
-        return self.places(found[~missing] if missing.any() else found)
+        """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
+        floats = numbers(values)
+        missing = np.isnan(floats)
+        return self.nearest_places(floats[~missing] if missing.any() else floats)
 
 
 Points = Grid | Unbounded
 
 
 def points_of(bounds: object, step: Number | None = None) -> Points:
-    """The points between two bounds, or without any, checked."""
-    return Unbounded.of(step) if bounds is None else Grid.of(bounds, step)
+    """Return the points between two bounds, or without any, checked."""
+    return Unbounded.parse(step) if bounds is None else Grid.parse(bounds, step)

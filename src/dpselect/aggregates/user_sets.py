@@ -35,17 +35,17 @@ class Sets(Blocks, Protocol):
 
     @property
     def users(self) -> int:
-        """How many users there are, those without items included."""
+        """The number of users, those without items included."""
         ...
 
     @property
     def pairs(self) -> int:
-        """How many items all users have together."""
+        """The number of items that all users have together."""
         ...
 
     @property
     def longest(self) -> int:
-        """How many items the user with most of them has."""
+        """The number of items of the user with most of them."""
         ...
 
     @property
@@ -54,11 +54,11 @@ class Sets(Blocks, Protocol):
         ...
 
     def labels(self, codes: npt.ArrayLike) -> list[object]:
-        """The names of these codes, in their order. Ask for released items only."""
+        """Return the names of these codes, in their order. Ask for released items only."""
         ...
 
     def mapped(self, change: Callable[[UserSets], UserSets]) -> Self:
-        """The same users with what `change` makes of each block: it takes no user away, and numbers all items alike."""
+        """Return the users with each block as `change` changes it: it keeps all users and the codes of items."""
         ...
 
     def arranged(self, users: Int64, items: Int64 | None) -> Self:
@@ -92,17 +92,17 @@ class UserSets:
 
     @property
     def users(self) -> int:
-        """How many users there are, those without items included."""
+        """The number of users, those without items included."""
         return len(self.offsets) - 1
 
     @property
     def pairs(self) -> int:
-        """How many items all users have together."""
+        """The number of items that all users have together."""
         return int(self.offsets[-1] - self.offsets[0])
 
     @property
     def longest(self) -> int:
-        """How many items the user with most of them has."""
+        """The number of items of the user with most of them."""
         return int(np.diff(self.offsets).max()) if self.users else 0
 
     def blocks(self) -> Iterator[UserSets]:
@@ -116,7 +116,7 @@ class UserSets:
             yield replace(self, offsets=self.offsets[start : end + 1] - first, codes=self.codes[first:last])
 
     def mapped(self, change: Callable[[UserSets], UserSets]) -> UserSets:
-        """The same users with what `change` makes of each block."""
+        """Return the users with each block as `change` changes it."""
         changed = [change(block) for block in self.blocks()]
         if len(changed) == 1:
             return changed[0]
@@ -125,13 +125,13 @@ class UserSets:
         return replace(changed[0], offsets=offsets_of(lengths), codes=codes)
 
     def arranged(self, users: Int64, items: Int64 | None) -> UserSets:
-        """Users in this order, the items of each in this order of all items, or in their given order."""
+        """Return the users in this order, the items of each in this order of all items, or in their given order."""
         lengths = np.diff(self.offsets)
         offsets = offsets_of(lengths[users])
         if items is None:
-            places = np.repeat(self.offsets[:-1][users] - offsets[:-1], lengths[users])
-            places += np.arange(len(places), dtype=np.int64)
-            return replace(self, offsets=offsets, codes=self.codes[places])
+            indices = np.repeat(self.offsets[:-1][users] - offsets[:-1], lengths[users])
+            indices += np.arange(len(indices), dtype=np.int64)
+            return replace(self, offsets=offsets, codes=self.codes[indices])
         pairs = np.repeat(inverse(users) << 32, lengths)
         pairs |= inverse(items)[self.codes]
         pairs.sort()
@@ -139,20 +139,20 @@ class UserSets:
         return replace(self, offsets=offsets, codes=items[pairs])
 
     def labels(self, codes: npt.ArrayLike) -> list[object]:
-        """The names of these codes, in their order. Ask for released items only."""
-        asked = np.asarray(codes, dtype=np.int64)
-        return [self.label(int(code)) for code in asked] if self.label_many is None else self.label_many(asked)
+        """Return the names of these codes, in their order. Ask for released items only."""
+        requested = np.asarray(codes, dtype=np.int64)
+        return [self.label(int(code)) for code in requested] if self.label_many is None else self.label_many(requested)
 
     @classmethod
-    def of(cls, sets: Iterable[Iterable[Hashable]]) -> UserSets:
-        """From one collection of items per user; an item that stands in it twice counts once."""
-        known: dict[Hashable, int] = {}
+    def from_sets(cls, sets: Iterable[Iterable[Hashable]]) -> UserSets:
+        """Return the sets of one collection of items per user; an item that is in it twice counts once."""
+        code_by_item: dict[Hashable, int] = {}
         codes: list[int] = []
         offsets = [0]
         for items in sets:
-            codes.extend(known.setdefault(item, len(known)) for item in dict.fromkeys(items))
+            codes.extend(code_by_item.setdefault(item, len(code_by_item)) for item in dict.fromkeys(items))
             offsets.append(len(codes))
-        labels = list(known)
+        labels = list(code_by_item)
         return cls(
             offsets=np.array(offsets, dtype=np.int64),
             codes=np.array(codes, dtype=np.int64),
@@ -190,43 +190,43 @@ def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
 
 
 def summed(weigh: Callable[[UserSets], Int64], sets: Blocks) -> Int64:
-    """What `weigh` says of every item, added up over the blocks: integers, so exact."""
+    """Return the sum over all blocks of what `weigh` gives every item: integers, so exact."""
     total: Int64 | None = None
     for block in sets.blocks():
-        found = weigh(block)
+        block_weights = weigh(block)
         if total is None:
-            total = found
+            total = block_weights
         else:
-            total += found
+            total += block_weights
     return np.zeros(sets.size, dtype=np.int64) if total is None else total
 
 
 def numbers_of_users(sets: Blocks) -> Int64:
-    """How many users each item has."""
+    """Return the number of users of each item."""
     return summed(lambda block: np.bincount(block.codes, minlength=block.size).astype(np.int64, copy=False), sets)
 
 
 def first_of_blocks(starts: Int64, due: int) -> tuple[list[int], int]:
-    """Which users begin a block, given how many pairs stand before each; the next block is due at `due` pairs.
+    """Return the users that begin a block, from the numbers of pairs before each; the next block is due at `due` pairs.
 
     With them, when the block after those is due.
     """
     cuts = []
-    while (at := int(np.searchsorted(starts, due))) < len(starts):
-        cuts.append(at)
-        due = (int(starts[at]) // BLOCK + 1) * BLOCK
+    while (user := int(np.searchsorted(starts, due))) < len(starts):
+        cuts.append(user)
+        due = (int(starts[user]) // BLOCK + 1) * BLOCK
     return cuts, due
 
 
 def inverse(order: Int64) -> Int64:
-    """The place of each number in an order."""
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order), dtype=np.int64)
-    return places
+    """Return the position of each number in an order."""
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[order] = np.arange(len(order), dtype=np.int64)
+    return positions
 
 
 def offsets_of(lengths: Int64) -> Int64:
-    """Where each block of these lengths begins, and where the last one ends."""
+    """Return where each block of these lengths begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

@@ -35,8 +35,8 @@ class Grid:
     step: Fraction
 
     @classmethod
-    def of(cls, bounds: object, step: Number | None = None) -> Grid:
-        """Bounds and step, checked. Without a step: the power of ten that cuts the range into 10^9 to 10^10."""
+    def parse(cls, bounds: object, step: Number | None = None) -> Grid:
+        """Return the grid of bounds and a step, checked. Without a step: the power of ten for 10^9 to 10^10 parts."""
         low, high = _bounds(bounds)
         size = high - low
         if step is None:
@@ -55,25 +55,25 @@ class Grid:
 
     @property
     def points(self) -> int:
-        """How many there are."""
+        """The number of points."""
         return ((self.high - self.low) / self.step).__floor__() + 1
 
-    def value(self, place: int) -> int | float:
-        """The point at a place: an integer on a grid of integers, else the nearest float."""
-        exact = self.low + place * self.step
-        whole = self.low.denominator == self.step.denominator == 1
-        return int(exact) if whole else float(exact)
+    def value(self, index: int) -> int | float:
+        """Return the point at an index: an integer on a grid of integers, else the nearest float."""
+        exact = self.low + index * self.step
+        is_integer = self.low.denominator == self.step.denominator == 1
+        return int(exact) if is_integer else float(exact)
 
-    def places(self, values: Floats) -> Integers:
-        """The place of the nearest point for every value, where values beyond the bounds count as the bounds.
+    def nearest_places(self, values: Floats) -> Integers:
+        """Return the index of the nearest point for every value; values beyond the bounds count as the bounds.
 
         In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
         needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
         """
         low, high, step, last = float(self.low), float(self.high), float(self.step), self.points - 1
 
-        def places(some: Floats) -> Floats:
-            steps = some.clip(low, high)
+        def places_of_part(part: Floats) -> Floats:
+            steps = part.clip(low, high)
             steps -= low
             steps /= step
             steps += 0.5
@@ -81,26 +81,26 @@ class Grid:
             np.minimum(steps, last, out=steps)
             return steps
 
-        return in_parts(values, places)
+        return in_parts(values, places_of_part)
 
     def placed(self, values: object) -> Integers:
-        """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
-        found = numbers(values)
-        missing = np.isnan(found)
-        return self.places(found[~missing] if missing.any() else found)
+        """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
+        floats = numbers(values)
+        missing = np.isnan(floats)
+        return self.nearest_places(floats[~missing] if missing.any() else floats)
 
 
-def in_parts(values: Floats, places: Callable[[Floats], Floats | Integers]) -> Integers:
-    """The places of all values, part by part: what is between fits into a fast memory."""
-    found = np.empty(len(values), dtype=np.int64)
+def in_parts(values: Floats, places_of: Callable[[Floats], Floats | Integers]) -> Integers:
+    """Return the places of all values, part by part: a part fits into a fast memory."""
+    places = np.empty(len(values), dtype=np.int64)
     for start in range(0, len(values), PART):
-        found[start : start + PART] = places(values[start : start + PART])
-    return found
+        places[start : start + PART] = places_of(values[start : start + PART])
+    return places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UsersAt:
-    """How many users have their value at which place of a grid: places ascending, each once. The repr shows nothing."""
+    """The numbers of users by the place of their value: places ascending, each once. The repr shows nothing."""
 
     places: Integers
     users: Integers
@@ -110,7 +110,7 @@ class UsersAt:
 
     @classmethod
     def counted(cls, ordered: Integers) -> UsersAt:
-        """From ascending places, one for each user."""
+        """Return the counts of ascending places, one for each user."""
         first = np.ones(len(ordered), dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
         starts = np.flatnonzero(first)
@@ -118,7 +118,7 @@ class UsersAt:
 
 
 def numbers(values: Any) -> Floats:
-    """Values as floats. An array has the type that it declares; in a list each value is read by itself.
+    """Return values as floats. An array has the type that it declares; in a list each value is read by itself.
 
     What is no number is missing, so no value makes a question fail; an error speaks of declared types only.
     """
@@ -133,11 +133,11 @@ def numbers(values: Any) -> Floats:
     if set(map(type, declared)) <= {int, float}:
         with contextlib.suppress(OverflowError):
             return np.array(declared, dtype=np.float64)
-    return np.fromiter((_number(one) for one in declared), dtype=np.float64, count=len(declared))
+    return np.fromiter((_number(value) for value in declared), dtype=np.float64, count=len(declared))
 
 
 def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
-    """An array where one is given, else a list of values without a type of their own."""
+    """Return an array where one is given, else a list of values without a type of their own."""
     if isinstance(values, np.ma.MaskedArray):
         hidden: npt.NDArray[Any] = np.array(values.data, dtype=object)
         hidden[np.ma.getmaskarray(values)] = None
@@ -145,34 +145,34 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     if isinstance(values, (list, tuple, range, np.ndarray)):
         return values
     if is_encoded(values):
-        listed: list[object] = values.to_pylist()
-        return listed
+        python_values: list[object] = values.to_pylist()
+        return python_values
     _refuse_no_numbers(_dtype(values))
     for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
         if hasattr(values, method):
             with contextlib.suppress(Exception):
-                found: npt.NDArray[Any] | list[object] = getattr(values, method)()
-                return found
-    declares = isinstance(getattr(values, "dtype", None), np.dtype)
-    if not declares and _listable(values):
+                converted: npt.NDArray[Any] | list[object] = getattr(values, method)()
+                return converted
+    has_dtype = isinstance(getattr(values, "dtype", None), np.dtype)
+    if not has_dtype and _listable(values):
         return list(values)
     # What declares no type is refused: NumPy would choose one for all of its values, and by them.
-    array = np.asarray(values) if declares else np.array(None)
+    array = np.asarray(values) if has_dtype else np.array(None)
     if array.ndim == 0:
         raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
     return array
 
 
 def is_encoded(values: Any) -> bool:
-    """Are they places in a list, as Arrow encodes them? Its array of chunks has the last for what is missing."""
+    """Return whether values are places in a list, as Arrow encodes them, also in its array of chunks."""
     return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
 
 
 def _dtype(values: Any) -> np.dtype[Any]:
-    """The type of array that a column makes where nothing is missing: what is missing may turn it into another."""
+    """Return the type of array that a column makes where nothing is missing: what is missing may change it."""
     with contextlib.suppress(Exception):
-        none = getattr(values, "iloc", values)[:0]  # the first 0, whatever pandas calls its rows
-        return np.asarray(none.to_numpy()).dtype
+        empty = getattr(values, "iloc", values)[:0]  # the first 0, whatever pandas calls its rows
+        return np.asarray(empty.to_numpy()).dtype
     return np.dtype(object)
 
 
@@ -182,9 +182,9 @@ def _refuse_no_numbers(dtype: np.dtype[Any]) -> None:
 
 
 def _listable(values: Any) -> bool:
-    """Is it values one after the other, and no set or mapping, which lose users of one value?"""
-    several = hasattr(values, "__len__") and hasattr(values, "__getitem__")
-    return several and not isinstance(values, (str, bytes, bytearray, Mapping))
+    """Return whether it is values one after the other, and no set or mapping, which lose users of one value."""
+    is_sequence = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    return is_sequence and not isinstance(values, (str, bytes, bytearray, Mapping))
 
 
 def _number(value: Any) -> float:
@@ -216,6 +216,6 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
 
 
 def _power_of_ten(limit: Fraction) -> Fraction:
-    """The largest power of ten that is not above the limit."""
+    """Return the largest power of ten that is not above the limit."""
     guess = len(str(limit.numerator)) - len(str(limit.denominator))
     return Fraction(10) ** (guess if Fraction(10) ** guess <= limit else guess - 1)

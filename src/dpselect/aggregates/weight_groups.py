@@ -26,14 +26,14 @@ class WeightGroups:
 
 
 def numbered(name: str, shares: Int64) -> list[str]:
-    """What columns are called of which there is one for each list of shares: w, w1, w2, ..."""
+    """Return the names of columns of which there is one for each list of shares: w, w1, w2, ..."""
     return [name, *(f"{name}{i}" for i in range(1, len(np.atleast_2d(shares))))]
 
 
 def as_columns(shares: Int64) -> dict[str, Int64]:
-    """A table of what users of t items give."""
-    given = dict(zip(numbered("share", shares), np.atleast_2d(shares), strict=True))
-    return {"t": np.arange(1, shares.shape[-1] + 1), **given}
+    """Return a table of what users of t items give."""
+    share_columns = dict(zip(numbered("share", shares), np.atleast_2d(shares), strict=True))
+    return {"t": np.arange(1, shares.shape[-1] + 1), **share_columns}
 
 
 class PairsElsewhere(Protocol):
@@ -47,18 +47,18 @@ class PairsElsewhere(Protocol):
         """
         ...
 
-    def release(self, places: Int64) -> None:
-        """The items at these places of the last weights are released: nobody has them any more."""
+    def release(self, ranks: Int64) -> None:
+        """Release the items of these ranks by the last weights: no user has them any more."""
         ...
 
     def names(self) -> list[object]:
-        """The released items, in their own order."""
+        """Return the released items, in their own order."""
         ...
 
-    def users(self, most: int, key: bytes) -> Int64:
-        """How many users each of the names has, when every user counts for `most` of them, by a hash with this key."""
+    def users(self, max_items: int, key: bytes) -> Int64:
+        """Count the users of each name, when every user counts for `max_items` of them, by a hash with this key."""
         ...
 
-    def lengths(self, most: int) -> tuple[Int64, Int64]:
-        """Numbers of items, those above `most` as `most`, and how many users have so many, released items or not."""
+    def lengths(self, largest: int) -> tuple[Int64, Int64]:
+        """Count the users by number of items, released or not, where more than `largest` is `largest`."""
         ...

@@ -233,7 +233,7 @@ def print_note(args: argparse.Namespace, text: str) -> None:
 def _input_paths(files: list[str]) -> tuple[str, ...]:
     """Return the files that are read, which the answer must not overwrite."""
     from dpselect.engines.address import Address
-    from dpselect.engines.sources.files import find
+    from dpselect.engines.sources.files import find_files
     from dpselect.engines.sources.tables import is_lake
 
     source = files[0]
@@ -241,7 +241,7 @@ def _input_paths(files: list[str]) -> tuple[str, ...]:
         return ("/dev/stdin",)  # a shell may have opened a file as standard input
     if Address.parse(source).is_elsewhere:
         return ()
-    return (source,) if is_lake(source) else find(files).paths
+    return (source,) if is_lake(source) else find_files(files).paths
 
 
 def _is_standard_input(files: list[str]) -> bool:

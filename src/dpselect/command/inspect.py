@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> None:
         report = str(asking.open_local_dataset(args).inspect())
     else:
         wanted_types = IntendedUse(types=parse_types(shared.parse_types(args).get("types", {})))
-        report = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted_types))
+        report = str(
+            inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), intended_use=wanted_types)
+        )
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         report = report.replace(source, args.files[0])
     sys.stdout.write(f"{report}\n")

@@ -30,11 +30,11 @@ FEW = 2  # so many draws of a cell may be open on average: deciding them costs a
 def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProbability) -> npt.NDArray[np.bool_]:
     """Draw an independent Bernoulli of probability.at(weight / unit) for each weight; a weight of 0 gives False."""
     checked(weights)
-    found = np.zeros(len(weights), dtype=bool)
+    successes_by_weight = np.zeros(len(weights), dtype=bool)
     positive = np.flatnonzero(weights)
     if not len(positive):
-        return found
-    buckets = Buckets.of(weights[positive])
+        return successes_by_weight
+    buckets = Buckets.from_weights(weights[positive])
     low, last = bounds(buckets, unit, probability)
     words = core.source.words(len(positive))
     successes = words < low[buckets.index]
@@ -42,8 +42,8 @@ def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProba
     for i in np.flatnonzero(unsure):
         weight = Fraction(weights[positive[i]].item()) / unit
         successes[i] = core.decide(int(words[i]), 64, probability.at(weight))
-    found[positive] = successes
-    return found
+    successes_by_weight[positive] = successes
+    return successes_by_weight
 
 
 def checked(weights: Given) -> None:
@@ -65,7 +65,7 @@ class Buckets:
     top: Fraction  # the largest weight
 
     @classmethod
-    def of(cls, weights: Given) -> Buckets:
+    def from_weights(cls, weights: Given) -> Buckets:
         """Divide by bit patterns, which order positive floats; integers that no float holds are rounded down."""
         patterns = rounded_down(weights).view(np.int64)
         first, final = int(patterns.min()), int(patterns.max())
@@ -81,11 +81,11 @@ class Buckets:
 
 def rounded_down(weights: Given) -> npt.NDArray[np.float64]:
     """Return the largest floats that are not above the weights."""
-    near = weights.astype(np.float64)
+    rounded = weights.astype(np.float64)
     if weights.dtype == np.int64 and int(weights.max()) > 1 << 53:
-        above = near.astype(np.uint64) > weights.view(np.uint64)
-        near[above] = np.nextafter(near[above], 0)
-    return near
+        is_above = rounded.astype(np.uint64) > weights.view(np.uint64)
+        rounded[is_above] = np.nextafter(rounded[is_above], 0)
+    return rounded
 
 
 def bounds(
@@ -101,23 +101,23 @@ def bounds(
 
 def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first bucket, end, low, high) in rising order, with low <= 2^64 p <= high for all weights of the cell."""
-    before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
+    counts_before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
     lowest, highest = 0, ALL
-    if before[-1] > FEW:  # many weights may lie at an end, a cutoff say
-        lowest, _ = _words(probability, buckets.start(0) / unit)
-        _, highest = _words(probability, buckets.top / unit)
-    left = [(0, len(buckets.counts), lowest, highest)]
-    while left:
-        start, end, low, high = left.pop()
-        if end - start == 1 or (before[end] - before[start]) * (high - low) <= FEW * ALL:
+    if counts_before[-1] > FEW:  # many weights may lie at an end, a cutoff say
+        lowest, _ = _scaled_ends(probability, buckets.start(0) / unit)
+        _, highest = _scaled_ends(probability, buckets.top / unit)
+    pending = [(0, len(buckets.counts), lowest, highest)]
+    while pending:
+        start, end, low, high = pending.pop()
+        if end - start == 1 or (counts_before[end] - counts_before[start]) * (high - low) <= FEW * ALL:
             yield start, end, low, high
             continue
         middle = (start + end) // 2
-        under, over = _words(probability, buckets.start(middle) / unit)
-        left += [(middle, end, max(low, under), high), (start, middle, low, min(high, over))]
+        under, over = _scaled_ends(probability, buckets.start(middle) / unit)
+        pending += [(middle, end, max(low, under), high), (start, middle, low, min(high, over))]
 
 
-def _words(probability: MonotoneProbability, weight: Fraction) -> tuple[int, int]:
+def _scaled_ends(probability: MonotoneProbability, weight: Fraction) -> tuple[int, int]:
     """Round 2^64 p down and up."""
     ball = probability.at(weight).ball(96)
     return max(0, (lower(ball) * ALL).__floor__()), min(ALL, (upper(ball) * ALL).__ceil__())

@@ -64,8 +64,8 @@ def binomial(core: Core, n: int, probability: Real) -> int:
 
 def _short(number: Fraction) -> Fraction:
     """Keep the number's first 40 bits, which are at most the number, however small it is."""
-    places = 40 + number.denominator.bit_length() - number.numerator.bit_length()
-    return Fraction((number * 2**places).__floor__(), 2**places)
+    shift = 40 + number.denominator.bit_length() - number.numerator.bit_length()
+    return Fraction((number * 2**shift).__floor__(), 2**shift)
 
 
 def _mode(n: int, probability: Real) -> int:

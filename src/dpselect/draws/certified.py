@@ -95,9 +95,9 @@ class CertifiedDraws(Core):
         """Return 0 .. n - 1 in a uniformly random order."""
         return order(self.source, n)
 
-    def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+    def sample(self, offsets: npt.NDArray[np.int64], max_per_block: int) -> npt.NDArray[np.int64]:
         """Draw the places of at most `most` of each block."""
-        return sample(self.source, offsets, most)
+        return sample(self.source, offsets, max_per_block)
 
     def bernoullis(
         self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: MonotoneProbability
@@ -117,20 +117,20 @@ class SecureDraws(CertifiedDraws):
 
 @contextmanager
 def drawing(draws: Draws) -> Iterator[None]:
-    """All that is drawn inside is drawn by these: for tests, whose releases say that it was so.
+    """Make everything inside be drawn by these: for tests, whose releases state it.
 
     Inside is what runs in this context: also a task or a child process that is made here, and no other thread.
     """
     _check(draws)
-    before = _FOR_TESTS.set(draws)
+    token = _FOR_TESTS.set(draws)
     try:
         yield
     finally:
-        _FOR_TESTS.reset(before)
+        _FOR_TESTS.reset(token)
 
 
 def secure(draws: Draws | None = None) -> Draws:
-    """The draws given, those of a test around it, or new ones over the operating system's randomness."""
+    """Return the draws given, those of a test around it, or new ones over the operating system's randomness."""
     if draws is None:
         return _FOR_TESTS.get() or SecureDraws()
     _check(draws)

@@ -35,17 +35,17 @@ class Tail:
     deviation: Fraction
 
     def at(self, x: int, bits: int) -> arb:
-        """The ball of G(x)."""
+        """Return the ball of G(x)."""
         with ctx.workprec(bits):
             return (enclose((self.threshold - x) / self.deviation) / arb(2).sqrt()).erfc() / 2
 
     @property
     def reach(self) -> int:
-        """So many steps further, hardly anything is left."""
+        """The number of steps beyond which hardly any probability is left."""
         return (FAR * self.deviation).__ceil__() + 1
 
     def ends(self, weights: Int64) -> tuple[int, int]:
-        """From and to which x a table for these weights goes.
+        """Return the first and the last x of a table for these weights.
 
         At the last G is 1 but for less than the margin, and so far below the least weight hardly anybody comes.
         """
@@ -53,7 +53,7 @@ class Tail:
         return min(int(weights.min()), last) - self.reach, last
 
     def entries(self, weights: Int64) -> int:
-        """So many entries has a table for these weights."""
+        """Return the number of entries of a table for these weights."""
         first, last = self.ends(weights)
         return last - first + 1
 
@@ -61,56 +61,56 @@ class Tail:
 def gaussians_above(core: Core, deviation: Fraction, threshold: Fraction, weights: Int64) -> Int64:
     """Draw for each whole weight, given that noise lifts it above the threshold, by how many whole steps it does."""
     tail, words = Tail(threshold, deviation), core.source.words(len(weights))
-    found, unsure = np.zeros(len(weights), dtype=np.int64), np.ones(len(weights), dtype=bool)
+    excesses, unsure = np.zeros(len(weights), dtype=np.int64), np.ones(len(weights), dtype=bool)
     if len(weights) and deviation <= WIDEST and tail.entries(weights) <= WORTH * len(weights):
-        found, unsure = proposed(tail, words, weights, 2.0**-core.slack_bits)
+        excesses, unsure = proposed(tail, words, weights, 2.0**-core.slack_bits)
     for i in np.flatnonzero(unsure):
-        found[i] = exact(core, int(words[i]), tail, int(weights[i]))
-    return found
+        excesses[i] = exact(core, int(words[i]), tail, int(weights[i]))
+    return excesses
 
 
 def proposed(
     tail: Tail, words: npt.NDArray[np.uint64], weights: Int64, margin: float
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """What 64 bits of each U say, and where they do not say it for certain."""
+    """Return the excesses that 64 bits of each U decide, and where they do not decide it for certain."""
     first, last = tail.ends(weights)
     table = np.array([float(tail.at(x, TABLE_BITS).mid()) for x in range(first, last + 1)])
     of_weight = table[np.minimum(weights, last) - first]
-    below = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
-    above = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
-    unsure = (below != above) | (below == 0) | (above == len(table)) | (of_weight < TINY)
-    return weights - (first + below), unsure
+    at_least = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
+    at_most = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
+    unsure = (at_least != at_most) | (at_least == 0) | (at_most == len(table)) | (of_weight < TINY)
+    return weights - (first + at_least), unsure
 
 
 def exact(core: Core, word: int, tail: Tail, weight: int) -> int:
-    """The largest m with U G(weight) < G(weight - m), for the uniform U whose first bits are `word`; more as needed."""
+    """Return the largest m with U G(weight) < G(weight - m), for the uniform U whose first bits are `word`."""
     core.refined += 1
     value, size = word, 64
     while True:
-        found = _largest(value, size, tail, weight)
-        if found is not None:
-            return found
+        excess = _largest(value, size, tail, weight)
+        if excess is not None:
+            return excess
         value, size = value << 64 | core.source.word(), size + 64
 
 
 def _largest(value: int, size: int, tail: Tail, weight: int) -> int | None:
-    """The same where `size` bits of U decide it. 0 steps are never too many, since U is below 1."""
+    """Return this m where `size` bits of U decide it, or None. 0 steps are never too many, since U is below 1."""
     bits = size + 32
-    whole = tail.at(weight, bits)
+    total = tail.at(weight, bits)
 
     def enough(m: int) -> bool | None:
         with ctx.workprec(bits):
             scaled = tail.at(weight - m, bits) * arb(2) ** size
-            if scaled >= (value + 1) * whole:
+            if scaled >= (value + 1) * total:
                 return True
-            return False if scaled <= value * whole else None
+            return False if scaled <= value * total else None
 
     low, high = 0, 1
-    while (known := enough(high)) is True:
+    while (is_enough := enough(high)) is True:
         low, high = high, 2 * high
-    while known is False and high - low > 1:
+    while is_enough is False and high - low > 1:
         middle = (low + high) // 2
-        known = enough(middle)
-        low, high = (middle, high) if known else (low, middle)
-        known = None if known is None else False
-    return None if known is None else low
+        is_enough = enough(middle)
+        low, high = (middle, high) if is_enough else (low, middle)
+        is_enough = None if is_enough is None else False
+    return None if is_enough is None else low

@@ -23,24 +23,26 @@ from dpselect.draws.weights import Floats, Weights
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:
     """Return (group, successes) for the groups with any; those of equal single scores may all stand under the first."""
-    reach = Reach.of(weights.candidates)
-    places = nearest(weights, 1, reach.exponent)
-    near = places.weights
-    best = near.score(0)
-    x = near.exponents(slice(0, len(near)), best)
+    reach = Reach.for_candidates(weights.candidates)
+    near_groups = nearest(weights, 1, reach.exponent)
+    near_weights = near_groups.weights
+    best = near_weights.score(0)
+    x = near_weights.exponents(slice(0, len(near_weights)), best)
     inside = int(np.searchsorted(x, reach.exponent + 1, side="right"))
-    sizes = np.ones(len(near), dtype=np.int64) if near.sizes is None else near.sizes
+    sizes = np.ones(len(near_weights), dtype=np.int64) if near_weights.sizes is None else near_weights.sizes
     singles = np.flatnonzero(sizes[:inside] == 1)
-    found = [(p, 1) for p in singles[_singles(core, near, x[singles], singles, best)].tolist()]
+    positions_and_counts = [(p, 1) for p in singles[_singles(core, near_weights, x[singles], singles, best)].tolist()]
     for position in np.flatnonzero(sizes[:inside] != 1).tolist():
-        if count := binomial(core, near.size(position), near.ratio(position, best)):
-            found.append((position, count))
-    groups = places.one_of_each([place for place, _ in found])
-    beyond = _beyond(core, weights, places.beyond(inside), best, reach.exponent)
-    return [(group, count) for group, (_, count) in zip(groups, found, strict=True)] + beyond
+        if count := binomial(core, near_weights.size(position), near_weights.ratio(position, best)):
+            positions_and_counts.append((position, count))
+    groups = near_groups.one_of_each([position for position, _ in positions_and_counts])
+    beyond = _beyond(core, weights, near_groups.beyond(inside), best, reach.exponent)
+    return [(group, count) for group, (_, count) in zip(groups, positions_and_counts, strict=True)] + beyond
 
 
-def _singles(core: Core, near: Weights, x: Floats, positions: Groups, best: int | Fraction) -> npt.NDArray[np.bool_]:
+def _singles(
+    core: Core, near_weights: Weights, x: Floats, positions: Groups, best: int | Fraction
+) -> npt.NDArray[np.bool_]:
     """Decide U < p for groups of one, from U's first 53 bits, and exactly where they do not suffice."""
     first = core.source.words(len(x)) >> np.uint64(11)
     low = first.astype(np.float64) * 2.0**-53
@@ -49,7 +51,7 @@ def _singles(core: Core, near: Weights, x: Floats, positions: Groups, best: int 
     successes = low + 2.0**-53 <= p * (1 - slack)
     unsure = ~successes & (low < p * (1 + slack))
     for i in np.flatnonzero(unsure):
-        successes[i] = core.decide(int(first[i]), 53, near.ratio(int(positions[i]), best))
+        successes[i] = core.decide(int(first[i]), 53, near_weights.ratio(int(positions[i]), best))
     return successes
 
 
@@ -58,11 +60,11 @@ def _beyond(core: Core, weights: Weights, groups: Groups, best: int | Fraction, 
     if not len(groups):
         return []
     sizes = None if weights.sizes is None else weights.sizes[groups]
-    alike = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
-    proposals = binomial(core, alike.candidates, Exp(Fraction(-far)))
-    found: dict[int, int] = {}
-    for index, _ in peel(core, alike, proposals):
+    equal_weights = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
+    proposals = binomial(core, equal_weights.candidates, Exp(Fraction(-far)))
+    count_by_group: dict[int, int] = {}
+    for index, _ in peel(core, equal_weights, proposals):
         group = int(groups[index])
         if core.bernoulli(Exp(weights.ratio(group, best).exponent + far)):
-            found[group] = found.get(group, 0) + 1
-    return list(found.items())
+            count_by_group[group] = count_by_group.get(group, 0) + 1
+    return list(count_by_group.items())

@@ -24,10 +24,10 @@ def coins(core: Core, probability: Real, n: int) -> Bools:
     """Toss n independent coins of one probability: each is the truth of U < p, told by 64 bits of U if it can be."""
     low, last = certain(probability, ALL >> core.slack_bits)
     words = core.source.words(n)
-    found: Bools = words < np.uint64(low)
-    for i in np.flatnonzero(~found & (words <= np.uint64(last))):
-        found[i] = core.decide(int(words[i]), 64, probability)
-    return found
+    heads: Bools = words < np.uint64(low)
+    for i in np.flatnonzero(~heads & (words <= np.uint64(last))):
+        heads[i] = core.decide(int(words[i]), 64, probability)
+    return heads
 
 
 def certain(probability: Real, slack: int) -> tuple[int, int]:
@@ -47,10 +47,12 @@ def geometrics(core: Core, rate: Fraction, n: int) -> list[int]:
     while len(going):
         going = going[coins(core, block, len(going))]
         blocks[going] += 1
-    rest = np.zeros(n, dtype=np.int64)
+    low_part = np.zeros(n, dtype=np.int64)
     for j in range(top):
-        rest |= coins(core, Logistic(rate * 2**j), n).astype(np.int64) << j
-    return [(above << top) + below for above, below in zip(blocks.tolist(), rest.tolist(), strict=True)]
+        low_part |= coins(core, Logistic(rate * 2**j), n).astype(np.int64) << j
+    return [
+        (high_part << top) + low_bits for high_part, low_bits in zip(blocks.tolist(), low_part.tolist(), strict=True)
+    ]
 
 
 def laplaces(core: Core, rate: Fraction, n: int) -> list[int]:
@@ -64,12 +66,12 @@ def laplaces_above(core: Core, rate: Fraction, threshold: int, weights: npt.NDAr
     m is w - threshold, or 0 for lower weights: what is beyond any number above 0 is distributed as what is beyond 0. At
     least one proposal in two is kept.
     """
-    above = np.maximum(weights - threshold, 0)
-    found, left = np.zeros(len(weights), dtype=np.int64), np.arange(len(weights))
-    while len(left):
-        found[left] = above[left] + np.array(laplaces(core, rate, len(left)), dtype=np.int64)
-        left = left[found[left] < 0]
-    return found
+    excess = np.maximum(weights - threshold, 0)
+    excesses, pending = np.zeros(len(weights), dtype=np.int64), np.arange(len(weights))
+    while len(pending):
+        excesses[pending] = excess[pending] + np.array(laplaces(core, rate, len(pending)), dtype=np.int64)
+        pending = pending[excesses[pending] < 0]
+    return excesses
 
 
 def gaussians(core: Core, variance: Fraction, n: int) -> list[int]:
@@ -78,18 +80,18 @@ def gaussians(core: Core, variance: Fraction, n: int) -> list[int]:
     Proposals of one size have one probability of being accepted, and are decided together.
     """
     t = isqrt(variance.__floor__()) + 1
-    found, left = [0] * n, list(range(n))
-    while left:
-        proposed, sizes = laplaces(core, Fraction(1, t), len(left)), dict[int, list[int]]()
-        for place, y in enumerate(proposed):
-            sizes.setdefault(abs(y), []).append(place)
+    noises, pending = [0] * n, list(range(n))
+    while pending:
+        proposed, sizes = laplaces(core, Fraction(1, t), len(pending)), dict[int, list[int]]()
+        for index, y in enumerate(proposed):
+            sizes.setdefault(abs(y), []).append(index)
         refused = []
-        for size, places in sizes.items():
-            kept = coins(core, Exp(-((size - variance / t) ** 2) / (2 * variance)), len(places))
-            for place, keep in zip(places, kept.tolist(), strict=True):
-                if keep:
-                    found[left[place]] = proposed[place]
+        for size, indices in sizes.items():
+            accepted = coins(core, Exp(-((size - variance / t) ** 2) / (2 * variance)), len(indices))
+            for index, is_accepted in zip(indices, accepted.tolist(), strict=True):
+                if is_accepted:
+                    noises[pending[index]] = proposed[index]
                 else:
-                    refused.append(left[place])
-        left = refused
-    return found
+                    refused.append(pending[index])
+        pending = refused
+    return noises

@@ -57,12 +57,12 @@ def sample_product(core: Core, masses: Masses) -> tuple[int, int]:
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.log_area for c in cells))
-    areas = [_above(c.bound * c.width, scale) for c in cells]
+    areas = [_scaled_up(c.bound * c.width, scale) for c in cells]
     sums = list(accumulate(areas))
     while True:
-        place = bisect_right(sums, core.below(sums[-1]))
-        cell, x = cells[place], cells[place].first + core.below(cells[place].width)
-        if core.bernoulli(_Share(masses, cell.family, x, Fraction(areas[place], cell.width), scale)):
+        index = bisect_right(sums, core.below(sums[-1]))
+        cell, x = cells[index], cells[index].first + core.below(cells[index].width)
+        if core.bernoulli(_Share(masses, cell.family, x, Fraction(areas[index], cell.width), scale)):
             return cell.family, x
 
 
@@ -92,13 +92,13 @@ def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[Family
     """Bisect the cells that reject most until the envelope's rejection rate is `rate`, or more where cells are many."""
     heap = [(-c.log_rejected, i, c) for i, c in enumerate(cells)]
     heapify(heap)
-    made = len(heap)
+    cells_made = len(heap)
     while not _fine(cells, rate):
         for _ in range(max(1, len(heap) // HALVED)):
             first, second = _halves(masses, heap[0][2])
-            heapreplace(heap, (-first.log_rejected, made, first))
-            heappush(heap, (-second.log_rejected, made + 1, second))
-            made += 2
+            heapreplace(heap, (-first.log_rejected, cells_made, first))
+            heappush(heap, (-second.log_rejected, cells_made + 1, second))
+            cells_made += 2
             if heap[0][0] == math.inf:  # all are single
                 break
         cells = [c for *_, c in heap]
@@ -106,7 +106,7 @@ def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[Family
 
 
 def _fine(cells: Sequence[FamilyCell], rate: float) -> bool:
-    """Whether the envelope rejects little enough, as far as floats tell."""
+    """Return whether the envelope rejects little enough, in floats."""
     unit = max(c.log_area for c in cells)
     areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
     rejected = np.exp2(np.array([c.log_rejected for c in cells]) - unit)
@@ -141,7 +141,7 @@ def log2(ball: arb) -> float:
     return math.log2(int(mantissa)) + int(exponent) if mantissa > 0 else -math.inf
 
 
-def _above(ball: arb, scale: int) -> int:
+def _scaled_up(ball: arb, scale: int) -> int:
     """Return an integer that is at least ball * 2^scale."""
     mantissa, exponent = ball.upper().man_exp()
     shift = int(exponent) + scale

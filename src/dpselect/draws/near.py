@@ -37,17 +37,17 @@ def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
         sample = np.sort(values[:: n // SAMPLE])
         expected = len(sample) - 1 - k * len(sample) // n
         guess = sample[max(0, expected - MARGIN)]
-        above = values[values > guess]
-        if len(above) >= k:
-            return np.partition(above, len(above) - k)[len(above) - k]
-        if len(above) + np.count_nonzero(values == guess) >= k:
+        larger = values[values > guess]
+        if len(larger) >= k:
+            return np.partition(larger, len(larger) - k)[len(larger) - k]
+        if len(larger) + np.count_nonzero(values == guess) >= k:
             return guess
     return np.partition(values, n - k)[n - k]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NearGroups:
-    """At each place a group of candidates of one score, descending; the rest is beyond.
+    """The groups of candidates of one score near the best, by descending score; all others are beyond.
 
     `groups` are those of `all` that stand here, place by place; or equal single scores are one group, as `counts` says.
     """
@@ -61,35 +61,35 @@ class NearGroups:
         return len(self.weights)
 
     def candidates(self, picks: Picks) -> list[tuple[int, int]]:
-        """What they are among all: (group, member)."""
+        """Return the picks as candidates among all: (group, member)."""
         if self.counts is None:
-            return [(self._group(place), member) for place, member in picks]
-        wanted = np.unique([place for place, _ in picks]).astype(np.intp)
-        members = self.counts.members(_whole(self.weights.scores[wanted]))
-        which = dict(zip(wanted.tolist(), members, strict=True))
-        return [(int(which[place](member)), 0) for place, member in picks]
+            return [(self._group(position), member) for position, member in picks]
+        positions = np.unique([position for position, _ in picks]).astype(np.intp)
+        members = self.counts.members(_integer_scores(self.weights.scores[positions]))
+        member_by_position = dict(zip(positions.tolist(), members, strict=True))
+        return [(int(member_by_position[position](member)), 0) for position, member in picks]
 
-    def one_of_each(self, places: Sequence[int]) -> list[int]:
-        """Some group at each of these places, which must have been asked for with k = 1: none was left uncounted."""
+    def one_of_each(self, positions: Sequence[int]) -> list[int]:
+        """Return some group at each of these positions, which must be of a search with k = 1: all were counted."""
         if self.counts is None:
-            return [self._group(place) for place in places]
-        return self.counts.one_of_each(_whole(self.weights.scores[list(places)]))
+            return [self._group(position) for position in positions]
+        return self.counts.one_of_each(_integer_scores(self.weights.scores[list(positions)]))
 
     def beyond(self, end: int) -> Groups:
-        """The groups of all that are not at the first `end` places."""
-        rest = np.ones(len(self.all), dtype=bool)
+        """Return the groups of all that are not at the first `end` positions."""
+        is_beyond = np.ones(len(self.all), dtype=bool)
         if self.counts is None:
-            rest[slice(end) if self.groups is None else self.groups[:end]] = False
+            is_beyond[slice(end) if self.groups is None else self.groups[:end]] = False
         elif end:
-            rest = np.asarray(self.all.scores < self.weights.scores[end - 1])
-        return np.flatnonzero(rest)
+            is_beyond = np.asarray(self.all.scores < self.weights.scores[end - 1])
+        return np.flatnonzero(is_beyond)
 
-    def _group(self, place: int) -> int:
-        return place if self.groups is None else int(self.groups[place])
+    def _group(self, position: int) -> int:
+        return position if self.groups is None else int(self.groups[position])
 
 
 def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
-    """The groups by descending score, without those whose weight stays below e^-reach of the best for k picks.
+    """Return the groups by descending score, without those whose weight stays below e^-reach of the best for k picks.
 
     The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
     Only groups with sizes are asked for their order, which counting put them in: that of single scores is somebody's
@@ -107,7 +107,7 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
             if weights.sizes is None and width <= BINS_PER_SCORE * n:
                 from dpselect.draws.score_counts import ScoreCounts
 
-                counts = ScoreCounts.of(_whole(scores), low, int(best))
+                counts = ScoreCounts.from_scores(_integer_scores(scores), low, int(best))
                 return NearGroups(weights, counts.weights(weights.rate), None, counts)
             groups = np.flatnonzero(scores >= low)
         else:
@@ -117,6 +117,6 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
     return NearGroups(weights, weights.pick(groups), groups)
 
 
-def _whole(scores: Scores) -> Whole:
-    """What `nearest` found to be whole numbers."""
+def _integer_scores(scores: Scores) -> Whole:
+    """Return scores that `nearest` found to be integers."""
     return scores.astype(np.int64, copy=False)

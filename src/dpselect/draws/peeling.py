@@ -42,10 +42,10 @@ class Reach:
     bits: int
 
     @classmethod
-    def of(cls, candidates: int) -> Reach:
+    def for_candidates(cls, candidates: int) -> Reach:
         """Choose the reach for a number of candidates."""
-        more = max(0, candidates.bit_length() - MANY_BITS)
-        return cls(FAR + -(-more * 7 // 10), FAR_BITS + more)  # 7 / 10 > ln 2
+        more_bits = max(0, candidates.bit_length() - MANY_BITS)
+        return cls(FAR + -(-more_bits * 7 // 10), FAR_BITS + more_bits)  # 7 / 10 > ln 2
 
 
 def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list[tuple[int, int]]:
@@ -54,7 +54,7 @@ def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list
 
 
 class Peel:
-    """One run keeps the order, what was taken so far, and the table in use."""
+    """A run of peeling, which keeps the order, the candidates taken so far, and the table in use."""
 
     # The table, made anew for what remains: from the position `first` to `end`, in units of 2^scale / e^shift.
     best: int | Fraction
@@ -72,7 +72,7 @@ class Peel:
         self.core = core
         self.weights = weights
         self.k = k
-        self.reach: Reach = Reach.of(weights.candidates)
+        self.reach: Reach = Reach.for_candidates(weights.candidates)
         self.places: NearGroups = nearest(weights, k, self.reach.exponent)
         self.near: Weights = self.places.weights
         self.rest: Groups | None = None  # what has no place in there, once a pick falls so far
@@ -83,19 +83,19 @@ class Peel:
 
     def picks(self, until: int) -> list[tuple[int, int]]:
         """Draw k candidates as (group, member), in this order, or those up to the first of group `until` or later."""
-        found: list[tuple[int, int]] = []
-        while len(found) < self.k:
-            self._build(self.weights.candidates - len(found))
+        picked: list[tuple[int, int]] = []
+        while len(picked) < self.k:
+            self._build(self.weights.candidates - len(picked))
             removed = 0
-            while len(found) < self.k and 2 * removed < self.total:
+            while len(picked) < self.k and 2 * removed < self.total:
                 position, mass, copies = self._propose()
                 slot = self.core.below(copies) if copies > 1 else 0
                 if slot < self._left(position):
-                    found.append((position, self._take(position, slot)))
-                    if until < len(self.weights) and self._named(found[-1:])[0][0] >= until:
-                        return self._named(found)
+                    picked.append((position, self._take(position, slot)))
+                    if until < len(self.weights) and self._candidates(picked[-1:])[0][0] >= until:
+                        return self._candidates(picked)
                     removed += mass // copies
-        return self._named(found)
+        return self._candidates(picked)
 
     def _build(self, remaining: int) -> None:
         """Make the table for what remains, from the best position to the end of its window."""
@@ -141,9 +141,9 @@ class Peel:
                 return position, mass, copies
 
     def _share(self, position: int, copies: int, mass: int) -> Exp:
-        """The acceptance probability is copies * weight * 2^scale / mass, in the table's units exp(shift)."""
-        near = position < len(self.near)
-        weight = (self.near if near else self.weights).ratio(position if near else self._far(position), self.best)
+        """Return the probability of acceptance: copies * weight * 2^scale / mass, in the table's units exp(shift)."""
+        is_near = position < len(self.near)
+        weight = (self.near if is_near else self.weights).ratio(position if is_near else self._far(position), self.best)
         return Exp(
             weight.exponent + Fraction(self.shift),
             weight.factor * copies * Fraction(2) ** self.scale / mass,
@@ -174,12 +174,12 @@ class Peel:
         positions = np.arange(self.end, len(self.near) + len(self.rest))
         sizes = [self._left(int(p)) for p in positions]
         sums = np.cumsum(np.array(sizes, dtype=object))
-        place = int(np.searchsorted(sums, self.core.below(self.outside), side="right"))
-        return int(positions[place]) if place < len(positions) else None
+        index = int(np.searchsorted(sums, self.core.below(self.outside), side="right"))
+        return int(positions[index]) if index < len(positions) else None
 
     def _left(self, position: int) -> int:
-        near = position < len(self.near)
-        size = self.near.size(position) if near else self.weights.size(self._far(position))
+        is_near = position < len(self.near)
+        size = self.near.size(position) if is_near else self.weights.size(self._far(position))
         return size - self.taken.get(position, 0)
 
     def _take(self, position: int, slot: int) -> int:
@@ -191,14 +191,14 @@ class Peel:
         return member
 
     def _far(self, position: int) -> int:
-        """The group of a position that has no place near the best."""
+        """Return the group of a position beyond those near the best."""
         assert self.rest is not None, "a position so far is drawn from what is left"
         return int(self.rest[position - len(self.near)])
 
-    def _named(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The groups and members at these positions."""
-        near = iter(self.places.candidates([pick for pick in found if pick[0] < len(self.near)]))
-        return [next(near) if p < len(self.near) else (self._far(p), member) for p, member in found]
+    def _candidates(self, positions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the groups and members at these positions."""
+        near_candidates = iter(self.places.candidates([pick for pick in positions if pick[0] < len(self.near)]))
+        return [next(near_candidates) if p < len(self.near) else (self._far(p), member) for p, member in positions]
 
 
 def _log(factor: Fraction) -> float:

@@ -25,20 +25,20 @@ def order(bits: Bits, n: int) -> Int64:
     return by_random_key(bits, np.zeros(n, dtype=np.uint64)).astype(np.int64)
 
 
-def sample(bits: Bits, offsets: Int64, most: int) -> Int64:
-    """Keep a uniformly random `most` of every block, or all where there are no more; places are ascending."""
+def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
+    """Keep a uniformly random `max_per_block` of every block, or all where there are no more; places are ascending."""
     sizes = np.diff(offsets)
-    large = np.flatnonzero(sizes > most)
+    large = np.flatnonzero(sizes > max_per_block)
     keep = np.ones(int(offsets[-1] - offsets[0]), dtype=bool)
     for blocks in _parts(large, sizes[large]):
-        own = sizes[blocks]
-        ends, more = np.cumsum(own), own - most
-        block = np.repeat(np.arange(len(blocks), dtype=np.uint64), own)
-        lost = np.repeat(ends - np.cumsum(more), more) + np.arange(more.sum())
-        moved = np.repeat(offsets[blocks] - offsets[0] - (ends - own), more)
+        block_sizes = sizes[blocks]
+        ends, excess = np.cumsum(block_sizes), block_sizes - max_per_block
+        block = np.repeat(np.arange(len(blocks), dtype=np.uint64), block_sizes)
+        lost = np.repeat(ends - np.cumsum(excess), excess) + np.arange(excess.sum())
+        moved = np.repeat(offsets[blocks] - offsets[0] - (ends - block_sizes), excess)
         keep[by_random_key(bits, block)[lost].astype(np.int64) + moved] = False
-    kept: Int64 = np.flatnonzero(keep) + offsets[0]
-    return kept
+    places_kept: Int64 = np.flatnonzero(keep) + offsets[0]
+    return places_kept
 
 
 def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -> Int64:
@@ -47,12 +47,12 @@ def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -
     They are the first n new ones of a sequence of independent uniform numbers. So each list of them has the same
     probability, and what is left of a list without one of its entries is distributed as if that had never been asked.
     """
-    bits, found = bits or SystemBits(), taken
-    while len(found) < len(taken) + n:
-        more = bits.words(len(taken) + n - len(found)) >> np.uint64(64 - size)
-        both = np.concatenate([found, more.astype(np.int64)])
-        found = both[np.sort(np.unique(both, return_index=True)[1])]
-    return found[len(taken) :]
+    bits, numbers = bits or SystemBits(), taken
+    while len(numbers) < len(taken) + n:
+        fresh = bits.words(len(taken) + n - len(numbers)) >> np.uint64(64 - size)
+        candidates = np.concatenate([numbers, fresh.astype(np.int64)])
+        numbers = candidates[np.sort(np.unique(candidates, return_index=True)[1])]
+    return numbers[len(taken) :]
 
 
 def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:
@@ -79,17 +79,17 @@ def by_random_key(bits: Bits, blocks: UInt64) -> UInt64:
     keys <<= below
     keys |= np.arange(n, dtype=np.uint64)
     keys.sort()
-    places = keys & ((np.uint64(1) << below) - np.uint64(1))
+    order = keys & ((np.uint64(1) << below) - np.uint64(1))
     keys >>= below
     same = keys[1:] == keys[:-1]
     if same.any():
-        _again(bits, places, same)
-    return places
+        _again(bits, order, same)
+    return order
 
 
-def _again(bits: Bits, places: UInt64, same: npt.NDArray[np.bool_]) -> None:
+def _again(bits: Bits, order: UInt64, same: npt.NDArray[np.bool_]) -> None:
     """Put every run of equal keys in a random order; same[i] says that entries i and i + 1 have equal keys."""
     after = np.concatenate([[False], same])
     tied = np.flatnonzero(after | np.concatenate([same, [False]]))
     runs = np.cumsum(~after[tied]) - 1
-    places[tied] = places[tied][by_random_key(bits, runs.astype(np.uint64))]
+    order[tied] = order[tied][by_random_key(bits, runs.astype(np.uint64))]

@@ -135,8 +135,8 @@ class Draws(Protocol):
         """Return 0 .. n - 1 in a uniformly random order."""
         ...
 
-    def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-        """Draw a uniformly random subset of `most` places of each block, or all where it has fewer.
+    def sample(self, offsets: npt.NDArray[np.int64], max_per_block: int) -> npt.NDArray[np.int64]:
+        """Draw a uniformly random subset of `max_per_block` places of each block, or all where it has fewer.
 
         Block v is offsets[v] .. offsets[v + 1]. The places are in ascending order; blocks are independent.
         """

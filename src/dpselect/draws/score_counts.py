@@ -23,7 +23,7 @@ Member = Callable[[int], np.intp]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreCounts:
-    """How many single scores there are of each value from `low` to `high`, and which score is how far above `low`."""
+    """The single scores counted by value, from `low` to `high`, and the offset of each from `low`."""
 
     scores: Whole
     low: int
@@ -31,41 +31,41 @@ class ScoreCounts:
     offsets: Whole  # high - low + 1 for all other scores
 
     @classmethod
-    def of(cls, scores: Whole, low: int, high: int) -> ScoreCounts:
-        """Every score, as how far it is above `low`."""
-        apart = (scores - np.int64(low)).view(np.uint64)  # exact modulo 2^64, so what is below lies far above
-        return cls(scores, low, high, np.minimum(apart, np.uint64(high - low + 1)).view(np.int64))
+    def from_scores(cls, scores: Whole, low: int, high: int) -> ScoreCounts:
+        """Return the counts of all scores, each as its distance above `low`."""
+        distances = (scores - np.int64(low)).view(np.uint64)  # exact modulo 2^64, so what is below lies far above
+        return cls(scores, low, high, np.minimum(distances, np.uint64(high - low + 1)).view(np.int64))
 
     def weights(self, rate: Fraction) -> Weights:
-        """One group for each value, and for each that is larger, descending."""
+        """Return one group for each value, and for each that is larger, descending."""
         bins = np.bincount(self.offsets, minlength=self.high - self.low + 2)[:-1]
         values = np.flatnonzero(bins)
-        above, many = np.unique(self.scores[self.scores > self.high], return_counts=True)
-        found = np.concatenate([values + self.low, above])[::-1].astype(np.int64)
-        return Weights(found, rate, np.concatenate([bins[values], many])[::-1].astype(np.int64))
+        larger, larger_counts = np.unique(self.scores[self.scores > self.high], return_counts=True)
+        descending = np.concatenate([values + self.low, larger])[::-1].astype(np.int64)
+        return Weights(descending, rate, np.concatenate([bins[values], larger_counts])[::-1].astype(np.int64))
 
     def members(self, values: Whole) -> list[Member]:
-        """For descending values, where the scores are that equal them."""
-        above = int(np.count_nonzero(values > self.high))
-        inside = values[above:] - self.low
-        few = np.flatnonzero(self.scores > self.high) if above else np.zeros(0, dtype=np.intp)
-        found = [_at(few[np.flatnonzero(self.scores[few] == value)]) for value in values[:above]]
+        """Return for each of some descending values a function to the positions of the scores that equal it."""
+        larger = int(np.count_nonzero(values > self.high))
+        inside = values[larger:] - self.low
+        few = np.flatnonzero(self.scores > self.high) if larger else np.zeros(0, dtype=np.intp)
+        members = [_member_of(few[np.flatnonzero(self.scores[few] == value)]) for value in values[:larger]]
         if len(inside) <= FEW:
-            return found + [_at(np.flatnonzero(self.offsets == offset)) for offset in inside]
+            return members + [_member_of(np.flatnonzero(self.offsets == offset)) for offset in inside]
         code = np.zeros(self.high - self.low + 2, dtype=np.min_scalar_type(len(inside)))  # few bits sort by radix
         code[inside] = np.arange(1, len(inside) + 1)
         codes = code[self.offsets]
         hits = np.flatnonzero(codes)
         hits = hits[np.argsort(codes[hits], kind="stable")]
         starts = np.cumsum(np.bincount(codes[hits]))[: len(inside)]
-        return found + [_at(hits, int(start)) for start in starts]
+        return members + [_member_of(hits, int(start)) for start in starts]
 
     def one_of_each(self, values: Whole) -> list[int]:
-        """Some score that equals it, for each of these values, none of them above `high`."""
-        some = np.zeros(self.high - self.low + 2, dtype=np.intp)
-        some[self.offsets] = np.arange(len(self.offsets))
-        return [int(place) for place in some[values - self.low]]
+        """Return the position of some score that equals it, for each of these values, none of them above `high`."""
+        position_by_offset = np.zeros(self.high - self.low + 2, dtype=np.intp)
+        position_by_offset[self.offsets] = np.arange(len(self.offsets))
+        return [int(position) for position in position_by_offset[values - self.low]]
 
 
-def _at(places: Places, start: int = 0) -> Member:
-    return lambda member: places[start + member]
+def _member_of(positions: Places, start: int = 0) -> Member:
+    return lambda member: positions[start + member]

@@ -61,8 +61,8 @@ class Weights:
         """Compute the logarithm of every factor, of one that stands for many once."""
         if self.factors is None:
             return None
-        found = {id(factor): log(factor) for factor in _different(self.factors)}
-        return np.array([found[id(factor)] for factor in self.factors], dtype=np.float64)
+        log_by_factor = {id(factor): log(factor) for factor in _different(self.factors)}
+        return np.array([log_by_factor[id(factor)] for factor in self.factors], dtype=np.float64)
 
     def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
         """Keep some groups, in this order."""
@@ -77,7 +77,7 @@ class Weights:
 
     def exponent(self, group: int, reference: int | Fraction) -> float:
         """Compute rate * (reference - score) as a float; infinite where no float holds it."""
-        return _near(self.rate * (reference - self.score(group)))
+        return _nearest_float(self.rate * (reference - self.score(group)))
 
     def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
         """Compute rate * (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
@@ -91,15 +91,15 @@ class Weights:
         if scores.dtype == np.float64:
             with np.errstate(over="ignore"):  # infinite means beyond every window
                 return np.asarray((float(reference) - scores) * rate, dtype=np.float64)
-        return np.array([_near(self.rate * (reference - s)) for s in scores], dtype=np.float64)
+        return np.array([_nearest_float(self.rate * (reference - s)) for s in scores], dtype=np.float64)
 
 
 def _different(factors: Sequence[Fraction]) -> Iterable[Fraction]:
-    """The factors, one that stands for many candidates once."""
+    """Return the factors, one that stands for many candidates once."""
     return {id(factor): factor for factor in factors}.values()
 
 
-def _near(number: Fraction) -> float:
+def _nearest_float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:

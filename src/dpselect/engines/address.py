@@ -21,7 +21,7 @@ SPARK_PREFIX = "spark:"
 
 
 class SourceKind(Enum):
-    """What a source is. Each has an engine or a reader of its own."""
+    """The kinds of sources. Each has an engine or a reader of its own."""
 
     POSTGRES = auto()
     SPARK = auto()
@@ -68,7 +68,7 @@ class Address:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Are the rows in a database of their own, which counts them?"""
+        """True if the rows are in a database of their own, which counts them."""
         return self.kind in (SourceKind.POSTGRES, SourceKind.SPARK)
 
     @property
@@ -78,12 +78,12 @@ class Address:
 
     @property
     def is_lake(self) -> bool:
-        """Is it Parquet at an address, an Iceberg table, or SQLite?"""
+        """True if the source is Parquet at an address, an Iceberg table, or SQLite."""
         return is_lake(self.source)
 
     @property
     def file_kind(self) -> str | None:
-        """What the name of a file says that it is, or that of the first; None where it says nothing that is known."""
+        """The kind of the file, or of the first, by its name; None for an unknown one."""
         source = self.source
         try:
             return kind_of(source if isinstance(source, str) else source[0])
@@ -112,12 +112,15 @@ def _unwrapped(source: object) -> object:
 
 
 def _is_ibis(source: object) -> bool:
-    """Is it a table of Ibis? A package that nobody has imported has made none."""
+    """Return whether a source is a table of Ibis. A package that nobody has imported has made none."""
     types = sys.modules.get("ibis.expr.types")
     return types is not None and isinstance(source, types.Table)
 
 
 def _is_of_spark(source: object) -> bool:
-    """Is it a frame or a session of Spark? PySpark is not imported for that."""
+    """Return whether a source is a frame or a session of Spark. PySpark is not imported for that."""
     kinds = {"DataFrame", "SparkSession"}
-    return any(one.__module__.startswith("pyspark.sql.") and one.__name__ in kinds for one in type(source).__mro__)
+    return any(
+        base_class.__module__.startswith("pyspark.sql.") and base_class.__name__ in kinds
+        for base_class in type(source).__mro__
+    )

@@ -13,18 +13,18 @@ from dpselect.aggregates.count_groups import CountGroups
 
 
 def histogram_of(
-    found: Sequence[Sequence[Any]],
+    counts_and_sizes: Sequence[Sequence[Any]],
     domain: Domain | None,
     *,
     item: Callable[[int], Any],
     seen_before: Callable[[int, int], int],
 ) -> CountGroups:
-    """Groups (count, items), most first, and then the items of the domain that have no row.
+    """Return groups (count, items), most first, and then the items of the domain that have no row.
 
     `item(place)` is the item that stands there among all seen ones, group after group. `seen_before(start, r)` is how
     many seen numbers stand before the r-th unseen one.
     """
-    counts, sizes = [row[0] for row in found], [row[1] for row in found]
+    counts, sizes = [row[0] for row in counts_and_sizes], [row[1] for row in counts_and_sizes]
     unseen = _unseen(domain, sum(sizes))
     if unseen:
         counts, sizes = [*counts, 0], [*sizes, unseen]
@@ -32,11 +32,11 @@ def histogram_of(
     return CountGroups(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
 
 
-def _unseen(domain: Domain | None, seen: int) -> int:
-    """How many items of the domain have no row and stand in no table."""
+def _unseen(domain: Domain | None, items_seen: int) -> int:
+    """Return the number of items of the domain that have no row and are in no table."""
     if isinstance(domain, Span):
-        return domain.stop - domain.start - seen
-    return max(0, domain.items - seen) if isinstance(domain, Size) else 0
+        return domain.stop - domain.start - items_seen
+    return max(0, domain.items - items_seen) if isinstance(domain, Size) else 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,29 +45,29 @@ class _Names:
 
     sizes: tuple[int, ...]
     domain: Domain | None
-    rest: bool  # the last group are items of the domain that stand in no table
+    has_unlisted: bool  # the last group are items of the domain that stand in no table
     item: Callable[[int], Any]
     seen_before: Callable[[int, int], int]
 
     def __call__(self, group: int, member: int) -> object:
         if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
             raise IndexError("there is no such member of a group")
-        unseen = self.rest and group == len(self.sizes) - 1
-        place = sum(self.sizes[:group]) + member
+        unseen = self.has_unlisted and group == len(self.sizes) - 1
+        index = sum(self.sizes[:group]) + member
         if not isinstance(self.domain, Span):
-            return UNSEEN if unseen else self.item(place)
+            return UNSEEN if unseen else self.item(index)
         start = self.domain.start
-        return start + member + self.seen_before(start, member) if unseen else int(self.item(place))
+        return start + member + self.seen_before(start, member) if unseen else int(self.item(index))
 
 
 def numbers_of(domain: Span) -> Sequence[int]:
-    """The numbers of a span as labels."""
+    """Return the numbers of a span as labels."""
     return range(domain.start, domain.stop)
 
 
-def spanned(domain: Span, found: Iterable[Sequence[Any]]) -> CountGroups:
-    """All numbers of a span in their order, one group each, from those that some row has and their counts."""
+def span_groups(domain: Span, numbers_and_users: Iterable[Sequence[Any]]) -> CountGroups:
+    """Return all numbers of a span in their order, one group each, from those that some row has and their counts."""
     counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
-    for number, users in found:
+    for number, users in numbers_and_users:
         counts[int(number) - domain.start] = users
     return CountGroups.from_items(numbers_of(domain), counts)

@@ -20,17 +20,19 @@ from typing import Any
 from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.sources.files import Files, find
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state
-from dpselect.engines.sources.tables import place as place_of_table
+from dpselect.engines.sources.files import Files, find_files
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state_files
+from dpselect.engines.sources.tables import redact_address as place_of_table
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
-_known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be another object's later: the ref tells
+_names_of_tables: dict[
+    int, tuple[weakref.ref[object], str]
+] = {}  # by id, which may be another object's later: the ref tells
 
 
-def shown(source: object) -> str:
-    """A source without its rows."""
+def display_name(source: object) -> str:
+    """Return a source as text without its rows."""
     match Address.parse(source).kind:
         case SourceKind.POSTGRES:
             from dpselect.engines.postgres import address
@@ -48,8 +50,8 @@ def shown(source: object) -> str:
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
 
 
-def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
-    """A source as the text says it, and whether that pins down its rows. Most frames and connections are only named.
+def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, bool]:
+    """Return what identifies a source in a ledger, and whether that fixes its rows. Most frames have only a name.
 
     Where somebody `named` the rows, a table in memory has no name of its own, which would be another in each process.
     """
@@ -64,27 +66,27 @@ def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
 
             return display_name(source), False
         case SourceKind.IBIS:
-            from dpselect.engines.sources.wrapped import called
+            from dpselect.engines.sources.wrapped import ledger_name
 
-            return called(source), False
+            return ledger_name(source), False
         case SourceKind.REMOTE:
             return _remote(source), False
-    found = _fingerprint(source) if address.kind is SourceKind.PATHS else None
-    if found is not None:
-        return found, True
-    if not named and "pyarrow" in sys.modules and (name := name_of(source)) is not None:
+    stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None
+    if stamps is not None:
+        return stamps, True
+    if not is_named and "pyarrow" in sys.modules and (name := name_of(source)) is not None:
         return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
 
 
 def is_fixed(source: object) -> bool:
-    """Do files decide what a domain is? Of a database only who opens it knows whether it is a table or a view."""
+    """Return whether files decide what a domain is. Only who opens a database knows a table from a view in it."""
     files = _files(source)
     return files is not None and files.kind != "duckdb"
 
 
 def _fingerprint(source: object) -> Json:
-    """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened.
+    """Return [path, inode, last write, last change] of every file, unopened; None for no file, or one that is gone.
 
     A file in a temporary folder of ours is known to nobody: it holds what came from standard input, this time. Whoever
     reads SQLite with a log beside it changes the time of that log's last change, which says nothing therefore.
@@ -93,33 +95,33 @@ def _fingerprint(source: object) -> Json:
         return None
     if is_lake(source):
         with suppress(OSError):
-            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state(source)] or None
+            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state_files(source)] or None
         return None
     files = _files(source)
     if files is None:
         return None
     # A database may have its newest rows beside it, under the name by which we open it.
-    beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
+    logs = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
-        return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
+        return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, logs))]
     except OSError:
         return None
 
 
 def _remote(address: str) -> str:
-    """The place, and a digest of all where more is said than is shown: of a store these are options, and no secrets.
+    """Return the public address, and a digest of all where it hides a part: of a store these are options, no secrets.
 
     Elsewhere it may be a secret, or say which file it is: such an address is never known again.
     """
-    shown = place_of_table(address)
-    if shown == address:
-        return shown
-    said = address.encode() if address.startswith(STORES) else fresh_key()
-    return f"{shown} {hashlib.sha256(said).hexdigest()}"
+    public = place_of_table(address)
+    if public == address:
+        return public
+    hashed = address.encode() if address.startswith(STORES) else fresh_key()
+    return f"{public} {hashlib.sha256(hashed).hexdigest()}"
 
 
-def sizes_of(source: object) -> int:
-    """How many bytes the files of a source have, for its owner; 0 for what is no file."""
+def file_bytes(source: object) -> int:
+    """Return the total bytes of the files of a source, for its owner; 0 for what is no file."""
     files = _files(source)
     if files is None or files.kind == "prepared":
         return 0
@@ -130,33 +132,39 @@ def _files(source: object) -> Files | None:
     if not isinstance(source, (str, os.PathLike, list, tuple)):
         return None
     try:
-        return find(source)
+        return find_files(source)
     except (ParameterError, DataError, OSError):
         return None
 
 
 def _stamp(path: str) -> Json:
-    """A folder's name can be a column (`country=DE/`), so a path with a link in it is said as given too."""
-    found, given, real = os.stat(path), os.path.abspath(path), os.path.realpath(path)
-    return [*([given] if given != real else []), real, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+    """Return the stamp of a file. A folder's name can be a column (`country=DE/`), so a link has both paths."""
+    status, path_given, real_path = os.stat(path), os.path.abspath(path), os.path.realpath(path)
+    return [
+        *([path_given] if path_given != real_path else []),
+        real_path,
+        status.st_ino,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    ]
 
 
 def name_of(source: object) -> str | None:
-    """The name of a table or a batch of PyArrow's, which have no method that changes them; None for everything else."""
+    """Return the name of a table or a batch of PyArrow's, which no method changes; None for everything else."""
     import pyarrow as pa
 
     table = Address.parse(source).source
     if type(table) not in (pa.Table, pa.RecordBatch):
         return None
-    found = _known.get(id(table))
-    if found is None or found[0]() is not table:
-        found = weakref.ref(table, partial(_forget, id(table))), fresh_key().hex()
-        _known[id(table)] = found
-    return found[1]
+    entry = _names_of_tables.get(id(table))
+    if entry is None or entry[0]() is not table:
+        entry = weakref.ref(table, partial(_forget, id(table))), fresh_key().hex()
+        _names_of_tables[id(table)] = entry
+    return entry[1]
 
 
-def _forget(place: int, ref: weakref.ref[object]) -> None:
-    """Called when the object is gone, at any moment, so without a lock. What is forgotten too early is paid again."""
-    found = _known.get(place)
-    if found is not None and found[0] is ref:
-        _known.pop(place, None)
+def _forget(object_id: int, ref: weakref.ref[object]) -> None:
+    """Forget an object that is gone; called at any moment, so without a lock. One forgotten too early is paid again."""
+    entry = _names_of_tables.get(object_id)
+    if entry is not None and entry[0] is ref:
+        _names_of_tables.pop(object_id, None)

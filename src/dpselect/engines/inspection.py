@@ -21,7 +21,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import Files, find
+from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.parquet import LACKS
@@ -35,7 +35,7 @@ WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found, one sentence each; as text it begins with the warning that it is not private."""
+    """The findings, one sentence each; as text it begins with the warning that it is not private."""
 
     findings: tuple[str, ...]
 
@@ -53,10 +53,10 @@ def inspect(
     *,
     table: str | None = None,
     csv: CsvForm = USUAL_CSV,
-    wanted: IntendedUse | None = None,
+    intended_use: IntendedUse | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Inspection:
-    """What there is to say of a source: of its files and columns, and of its rows, where `open_engine` is given.
+    """Return the findings on a source: on its files and columns, and on its rows, where `open_engine` is given.
 
     `options` are those that the command to paste has beside the types.
     """
@@ -67,28 +67,34 @@ def inspect(
     files = _files(address)
     if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
-    wanted = IntendedUse() if wanted is None else wanted
-    found = [] if files is None else [*_of_files(files, csv)]
+    intended_use = IntendedUse() if intended_use is None else intended_use
+    findings = [] if files is None else [*_of_files(files, csv)]
     with closing(Workspace()) as workspace:
         parts = [*open_parts(workspace, address, files)]
-        columns = Columns(workspace, parts, wanted)
-        found += columns.findings()
-        found += _of_folders_above(files, columns.names)
-        _refuse_unknown(wanted, columns.names)
+        columns = Columns(workspace, parts, intended_use)
+        findings += columns.findings()
+        findings += _folder_findings(files, columns.names)
+        _refuse_unknown(intended_use, columns.names)
         try:
-            found += _of_keys(workspace, open_scan(workspace, address), wanted)
+            findings += _key_findings(workspace, open_scan(workspace, address), intended_use)
         except DpselectError as error:
-            return Inspection((*found, f"FAILS: every question is refused: {format_error(error)}"))
-    fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
-    given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
-    source = address.source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
-    types = {name: one for name, one in columns.proposed.items() if name.isprintable() or name in wanted.types}
-    command = [] if fails else _to_paste(source, address.table, types, given)
-    return Inspection((*found, *of_rows, *command))
+            return Inspection((*findings, f"FAILS: every question is refused: {format_error(error)}"))
+    fails, of_rows = (
+        (False, []) if open_engine is None else _row_findings(open_engine, intended_use.types, columns.proposed)
+    )
+    command_options = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
+    source = address.source if set(csv.unusual_options) <= {"newlines_in_values"} else None  # no command says the rest
+    types = {
+        name: declared
+        for name, declared in columns.proposed.items()
+        if name.isprintable() or name in intended_use.types
+    }
+    command = [] if fails else _command_lines(source, address.table, types, command_options)
+    return Inspection((*findings, *of_rows, *command))
 
 
 def missing_as_declared(source: object, types: Types, *, table: str | None = None) -> list[str]:
-    """How many values of each declared column are missing, one sentence each; not private."""
+    """Return the number of missing values of each declared column, one sentence each; not private."""
     address = Address.parse(source, table).at_home()
     with closing(Workspace()) as workspace:
         parts = [*open_parts(workspace, address, _files(address))]
@@ -96,10 +102,10 @@ def missing_as_declared(source: object, types: Types, *, table: str | None = Non
 
 
 def _files(address: Address) -> Files | None:
-    """The files of a source; none where it is something else."""
+    """Return the files of a source; none where it is something else."""
     source = address.source
     is_path = address.kind is SourceKind.PATHS and "://" not in str(source)
-    return find(source) if is_path and not is_lake(source) else None
+    return find_files(source) if is_path and not is_lake(source) else None
 
 
 def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
@@ -113,49 +119,49 @@ def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
         yield from file_findings(files, csv)
 
 
-def _of_folders_above(files: Files | None, names: tuple[str, ...]) -> Iterator[str]:
-    above = {} if files is None else folders_above(files)
-    for name, folder in above.items():
+def _folder_findings(files: Files | None, names: tuple[str, ...]) -> Iterator[str]:
+    folder_by_column = {} if files is None else folders_above(files)
+    for name, folder in folder_by_column.items():
         if name not in names:
             yield f"column {name}: none, for only folders below the given one are columns; give {folder!r} to have it"
 
 
-def _of_keys(workspace: Workspace, scan: Scan, wanted: IntendedUse) -> Iterator[str]:
-    keys = [one for one in wanted.columns if one not in scan.folders]
+def _key_findings(workspace: Workspace, scan: Scan, intended_use: IntendedUse) -> Iterator[str]:
+    keys = [column for column in intended_use.columns if column not in scan.folders]
     if keys and isinstance(scan, JsonScan):
         yield from key_findings(workspace, scan, keys)
     if isinstance(scan, JsonScan) and scan.folders:
         yield from hidden_key_findings(workspace, scan)
 
 
-def _refuse_unknown(wanted: IntendedUse, names: tuple[str, ...]) -> None:
+def _refuse_unknown(intended_use: IntendedUse, names: tuple[str, ...]) -> None:
     """Refuse to declare a column that is not there."""
-    unknown = next((name for name in wanted.types if names and name not in names), None)
+    unknown = next((name for name in intended_use.types if names and name not in names), None)
     if unknown is not None:
         raise ParameterError("types", "name columns of the source", repr(unknown))
 
 
-def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Types) -> tuple[bool, list[str]]:
-    """Is a question refused even under the types that are proposed? And what there is to say of rows.
+def _row_findings(open_engine: Callable[[Types], Engine], declared: Types, proposed: Types) -> tuple[bool, list[str]]:
+    """Return whether a question is refused even under the proposed types, and the findings on rows.
 
     What the schema refuses is explained; what a caller said that no type makes right is raised.
     """
-    found: list[str] = []
-    for types in [given] if proposed == given else [given, proposed]:
+    findings: list[str] = []
+    for types in [declared] if proposed == declared else [declared, proposed]:
         try:
             with open_engine(types) as engine:
-                found += ["under the types that are proposed:"] if found else []
-                found += engine.findings() if isinstance(engine, DuckDBEngine) else ()
-            return False, found
+                findings += ["under the types that are proposed:"] if findings else []
+                findings += engine.findings() if isinstance(engine, DuckDBEngine) else ()
+            return False, findings
         except DpselectError as error:
             if types == proposed and not _is_of_schema(error):
                 raise
-            found.append(f"FAILS: a question with these columns is refused: {format_error(error)}")
-    return True, [*dict.fromkeys(found)]
+            findings.append(f"FAILS: a question with these columns is refused: {format_error(error)}")
+    return True, [*dict.fromkeys(findings)]
 
 
 def _is_of_schema(error: DpselectError) -> bool:
-    """Is an error about the files and their types, which are explained here?"""
+    """Return whether an error is about the files and their types, which are explained here."""
     if isinstance(error, ParameterError):
         return error.parameter in ("source", "types") or error.came.endswith(LACKS)
     return isinstance(error, DataError)
@@ -164,13 +170,13 @@ def _is_of_schema(error: DpselectError) -> bool:
 # ---- the command to paste -----------------------------------------------------------------------------------
 
 
-def _to_paste(source: object, table: str | None, types: Types, options: Mapping[str, object]) -> Iterator[str]:
-    """The whole command that asks a question under the types that are proposed; in Python what declares them."""
-    given = source if isinstance(source, (list, tuple)) else [source]
-    paths = [os.fsdecode(one) for one in given if isinstance(one, (str, os.PathLike))]
+def _command_lines(source: object, table: str | None, types: Types, options: Mapping[str, object]) -> Iterator[str]:
+    """Yield the whole command that asks a question under the proposed types; in Python the declaration of them."""
+    sources = source if isinstance(source, (list, tuple)) else [source]
+    paths = [os.fsdecode(element) for element in sources if isinstance(element, (str, os.PathLike))]
     if not paths:
         if types:
-            yield f"to declare it: types={ {name: one.text for name, one in types.items()}!r}"
+            yield f"to declare it: types={ {name: element.text for name, element in types.items()}!r}"
         return
     words = ["dpselect", "union" if "text" in options else "top", *paths]
     for name, value in {"user": "...", "item": "...", "table": table, **options}.items():
@@ -185,14 +191,14 @@ def _to_paste(source: object, table: str | None, types: Types, options: Mapping[
 
 
 def _between_commas(value: object) -> str:
-    """Several names as one option takes them."""
+    """Return several names as one option takes them."""
     if not isinstance(value, (list, tuple)):
         return str(value)
-    return ",".join('"' + one.replace('"', '""') + '"' if re.search('[",\n]', one) else one for one in value)
+    return ",".join('"' + name.replace('"', '""') + '"' if re.search('[",\n]', name) else name for name in value)
 
 
 def _shell_word(word: str) -> str:
-    """A word as a shell reads it; a text with quotes inside stands between double ones, where it can."""
+    """Return a word as a shell reads it; a text with quotes inside is between double ones, where possible."""
     if "'" in word and not re.search(r'["$`\\!]', word):
         return f'"{word}"'
     return shlex.quote(word)

@@ -20,10 +20,10 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
 
-def available() -> int | None:
-    """Bytes that may be used: `DPSELECT_MEMORY`, else the least of what the system grants; None where it is silent."""
-    said = os.environ.get(VARIABLE)
-    return min(_granted(), default=None) if said is None else size_of(VARIABLE, said)
+def available_bytes() -> int | None:
+    """Return the bytes that may be used: `DPSELECT_MEMORY`, else the least that the system grants; None if unknown."""
+    setting = os.environ.get(VARIABLE)
+    return min(_granted_bytes(), default=None) if setting is None else parse_size(VARIABLE, setting)
 
 
 def check_address_space() -> None:
@@ -35,7 +35,7 @@ def check_address_space() -> None:
 
 
 def does_not_fit(needed: int) -> DataError:
-    """The error where so many bytes are not there. It says the need as a power of two GiB, and no more of it."""
+    """Return the error for too little memory. It names the need as a power of two GiB, and no more of it."""
     gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
     hint = (
         "keep fewer rows with where=, use a machine with more memory, or leave users' items in the engine "
@@ -44,16 +44,16 @@ def does_not_fit(needed: int) -> DataError:
     return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 
 
-def size_of(parameter: str, given: object) -> int:
-    """A number of bytes from a text such as 4GiB."""
-    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
-    if found is None or int(found[1]) == 0:
-        raise SourceError(parameter, "be a size such as 4GiB or 500MB", came(given))
-    return int(found[1]) * _UNITS[found[2].upper()]
+def parse_size(parameter: str, text: object) -> int:
+    """Parse a number of bytes from a text such as 4GiB."""
+    size = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if size is None or int(size[1]) == 0:
+        raise SourceError(parameter, "be a size such as 4GiB or 500MB", came(text))
+    return int(size[1]) * _UNITS[size[2].upper()]
 
 
-def _granted() -> Iterator[int]:
-    """Each limit that this system has and tells."""
+def _granted_bytes() -> Iterator[int]:
+    """Yield each limit that this system has and shows."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         lines = _MEMINFO.read_text("ascii").splitlines()
         yield next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 2**10
@@ -77,7 +77,7 @@ def _address_space() -> int | None:
 
 
 def _limit_files() -> Iterator[Path]:
-    """Where a container's limit may stand, version 2 and version 1, with and without a namespace of its own."""
+    """Yield the files with a container's limit, of version 2 and version 1, with and without a namespace of its own."""
     paths = {"", *_cgroup_paths()}
     for path in sorted(paths):
         yield _CGROUPS / path / "memory.max"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PerUser(StrEnum):
-    """Which value a user with several takes part with. Each looks at that user's own rows only."""
+    """The value with which a user who has several takes part. Each rule reads that user's own rows only."""
 
     RANDOM = "random"  # of the distinct places the one with the smallest keyed hash
     MIN = "min"
@@ -36,7 +36,7 @@ class PerUser(StrEnum):
 
 @dataclass(frozen=True)
 class Tally:
-    """What an engine is opened to count: users of each item, unless it says more."""
+    """The quantity that an engine is opened to count: users of each item, unless it has more fields."""
 
     by: tuple[str, ...] = ()  # the columns of groups, in each of which it counts
     totals: Totals | None = None  # the weights that are added up in place of users
@@ -64,16 +64,18 @@ class Engine(Protocol):
     """
 
     def __enter__(self) -> Engine:
-        """Itself: an engine is closed at the end of a with block."""
+        """Return the engine itself, which is closed at the end of a with block."""
         ...
 
-    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        """Close it."""
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close the engine."""
         ...
 
     @property
     def fixed(self) -> bool:
-        """Does the source alone, if it is known again, decide what it says? A database may say another thing.
+        """True if the source alone, once it is known again, decides its domain. A database may have changed.
 
         A table in a DuckDB file is as fixed as the file; a view there may read any other file, or a clock.
         """
@@ -91,7 +93,7 @@ class Engine(Protocol):
 
     @property
     def declared(self) -> Mapping[str, object]:
-        """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+        """The types of the columns that are read, as a ledger knows them, where an owner has declared some."""
         ...
 
     def check_unchanged(self) -> None:
@@ -100,16 +102,16 @@ class Engine(Protocol):
 
     @property
     def state(self) -> str | None:
-        """What names the state of the rows that this engine reads, where their source has a name for each."""
+        """The name of the state of the rows that this engine reads, where their source has a name for each."""
         ...
 
     @property
     def row_bound(self) -> RowBound | None:
-        """How many rows of a user were kept when the data were prepared; None where all count."""
+        """The number of rows of a user that were kept when the data were prepared; None where all count."""
         ...
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
-        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
+        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 
         There are fewer where the data hold fewer items; no data, no groups. No bound applies to a
         ranking: a user counts for all items that they have.
@@ -121,7 +123,7 @@ class Engine(Protocol):
         ...
 
     def group_names(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, by the labels that those of rows have."""
+        """Return listed groups in their order, by the labels that those of rows have."""
         ...
 
     def top_by(
@@ -133,7 +135,7 @@ class Engine(Protocol):
         users: bool = False,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """The `rows` items with the most distinct users of every group, as `top` would have them there.
+        """Return the `rows` items with the most distinct users of every group, as `top` would have them there.
 
         Opened with `Totals`, what users give, in each group by itself; in a group where they give no unit they are not.
         A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
@@ -152,7 +154,7 @@ class Engine(Protocol):
         *,
         progress: Progress | None = None,
     ) -> Sequence[int]:
-        """The score of each of some items that came back, each with the values of its group. Nothing else leaves.
+        """Return the score of each of some items that came back, with the values of its group. Nothing else leaves.
 
         Users count in the groups that they keep in `top_by`, asked with the same bound and list. With a contribution
         bound D every user keeps in each of these groups at most D of its items here.
@@ -169,7 +171,7 @@ class Engine(Protocol):
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:
-        """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
+        """Return the distinct items of every user, as `contributions`, in the groups that `top_by` would keep.
 
         An item is here the values of a group and then those of an item. No other bound is applied.
         """
@@ -183,14 +185,14 @@ class Engine(Protocol):
         ...
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
-        """The distinct groups of every user, as `contributions` has items, for a set union that finds groups.
+        """Return the distinct groups of every user, as `contributions` has items, for a set union that finds groups.
 
         Groups that were found are asked for next, where it can be helped of the very same rows.
         """
         ...
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
-        """Groups that a union released, by their numbers in `group_sets`, as a list that this engine can be asked for.
+        """Keep groups that a union released, by their numbers in `group_sets`, as a list to ask this engine for.
 
         They stay what they are in the engine: a label may not hold all of a value.
         """
@@ -205,7 +207,7 @@ class Engine(Protocol):
         *,
         progress: Progress | None = None,
     ) -> GroupedValues:
-        """How many users of every listed group have their value at which place of a grid, as `users_at` would.
+        """Count the users of every listed group with their value at each place of a grid, as `users_at` would.
 
         Of a user with several values in a group `per_user` picks one, in each group by itself; then every user keeps at
         most so many of the listed groups in which they have a value, as in `top_by`. Each listed group is there.
@@ -220,7 +222,7 @@ class Engine(Protocol):
         *,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """How many distinct users have each item of a domain in every listed group; items without users are left out.
+        """Count the distinct users of each item of a domain in every listed group; items without users are left out.
 
         Only rows of these items and groups count, before groups are kept as in `top_by`; no bound on items applies.
         Each listed group is there.
@@ -228,11 +230,11 @@ class Engine(Protocol):
         ...
 
     def item_names(self, domain: NamedDomain) -> Sequence[object]:
-        """The items of a domain in an order of their own, by the labels that those of rows have. They are public."""
+        """Return the items of a domain, which are public, in an order of their own, by the labels of rows."""
         ...
 
-    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
-        """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `most`.
+    def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
+        """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `max_items`.
 
         That is before a row is read and before anything is paid.
 
@@ -241,14 +243,14 @@ class Engine(Protocol):
         ...
 
     def leave_out(self, items: Listed | Column) -> None:
-        """From now on the rows of these items do not exist: before any bound, for every question.
+        """Leave the rows of these items out from now on: before any bound, for every question.
 
         Items that do not fit the item column are refused. No row is read.
         """
         ...
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
-        """All items, those with equal counts in one group, most first: how many have each count leaves, no more.
+        """Return all items, those with equal counts in one group, most first: the number of each count leaves, no more.
 
         `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
         domain only its items count, and those without a row form the group with count 0. No bound applies, as in `top`.
@@ -256,7 +258,7 @@ class Engine(Protocol):
         ...
 
     def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
-        """All items of a domain, those without a row too, one group each, in the domain's own order.
+        """Return all items of a domain, those without a row too, one group each, in the domain's own order.
 
         That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All
         names are here when it returns: they are public.
@@ -271,7 +273,7 @@ class Engine(Protocol):
         bounded: bool = True,
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
-        """The measures, with which the engine was opened, of each of some items that came back. Nothing else leaves.
+        """Return the measures of the engine for each of some items that came back. Nothing else leaves.
 
         `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
         With a contribution bound D every user keeps at most D of *these* items, and each is measured over the users
@@ -282,7 +284,7 @@ class Engine(Protocol):
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
     ) -> Sequence[int]:
-        """The score of each of some items that came back. Nothing else leaves.
+        """Return the score of each of some items that came back. Nothing else leaves.
 
         With a contribution bound D every user keeps at most D of these items, the same as in `measured`.
         """
@@ -293,7 +295,7 @@ class Engine(Protocol):
         ...
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
-        """How many users have their value at which place of a grid: one value a user, and nothing else leaves.
+        """Count the users with their value at each place of a grid: one value a user, and nothing else leaves.
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
         are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
@@ -301,7 +303,7 @@ class Engine(Protocol):
         ...
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
-        """The distinct items of every user, as numbers; labels can be asked for until the engine is closed.
+        """Return the distinct items of every user, as numbers; labels can be asked for until the engine is closed.
 
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
         by itself. Users and items come in their own order (users of prepared data in that of their numbers), so where
@@ -311,7 +313,7 @@ class Engine(Protocol):
         ...
 
     def pairs(self, *, progress: Progress | None = None) -> PairsElsewhere:
-        """The distinct items of every user, kept by the engine, which adds up their weights and spills to disk.
+        """Return the distinct items of every user, kept by the engine, which adds up their weights and spills to disk.
 
         For set unions whose users do not look at what others gave. A contribution bound is not applied: each question
         for weights brings a bound and a fresh key. Nothing leaves but how many items have which weight, and the names
@@ -324,7 +326,7 @@ class Engine(Protocol):
         ...
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
-        """The tokens of every row's text as numbers, one row after the other; the item column holds the text.
+        """Return the tokens of every row's text as numbers, one row after the other; the item column holds the text.
 
         A row is cut by itself, so a token depends on that row alone; a row that cannot be cut has no tokens. No
         contribution bound is applied: who releases n-grams bounds each level. Only words whose code is asked for

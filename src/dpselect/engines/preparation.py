@@ -20,14 +20,14 @@ from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace, literal
-from dpselect.engines.identity import source_of
-from dpselect.engines.memory import size_of
+from dpselect.engines.identity import identify_source
+from dpselect.engines.memory import parse_size
 from dpselect.engines.prepared.file import PreparedFile, State, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import ENDING, find, prepared_path
-from dpselect.engines.sources.scans.columns import AskedColumns
+from dpselect.engines.sources.files import ENDING, find_files, prepared_path
+from dpselect.engines.sources.scans.columns import RequestedColumns
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sql.totals import refuse_non_numbers
@@ -40,7 +40,7 @@ _SHARES = (0.2, 0.3, 0.1, 0.3, 0.1)  # of the time that each step takes, about
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was prepared. Its numbers are not private: they are for the owner of the data."""
+    """A report on prepared data. Its numbers are not private: they are for the owner of the data."""
 
     file: str
     _: KW_ONLY
@@ -86,16 +86,16 @@ def prepare(
     path, address = path_of(to), Address.parse(source, table, csv=csv)
     if add and prepared_path(path) is None:
         raise ParameterError("to", "be a file of prepared data, to add to it", came(path), "leave out add= to make it")
-    most = None if memory is None else size_of("memory", memory)
+    max_bytes = None if memory is None else parse_size("memory", memory)
     if address.kind is SourceKind.SPARK:
         hint = "save the rows as Parquet files and prepare these"
         raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
     if add:
-        types = _declared(read_state(path).rules, types or {})
+        types = _previous_types(read_state(path).rules, types or {})
     workspace = Workspace()
     try:
-        if most is not None:
-            workspace.fetch(f"SET memory_limit = '{most} B'")
+        if max_bytes is not None:
+            workspace.fetch(f"SET memory_limit = '{max_bytes} B'")
         workspace.fetch("SET preserve_insertion_order = false")
         if add:
             _refuse_missing(open_scan(workspace, address), read_state(path).rules)
@@ -103,43 +103,43 @@ def prepare(
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)
-        with write_draft(path, add=add) as made:
-            before = read_state(made) if add else None
-            rules = _typed(workspace, scan, rules if before is None else _told(before.rules, rules))
-            if before is not None:
-                _refuse_other_types(rules, before.rules)
+        with write_draft(path, add=add) as draft:
+            previous = read_state(draft) if add else None
+            rules = _with_types(workspace, scan, rules if previous is None else _previous_rules(previous.rules, rules))
+            if previous is not None:
+                _refuse_other_types(rules, previous.rules)
             state = State(
                 name=fresh_key().hex(),
                 made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 version=version("dpselect"),
-                sources=_sources(address, before),
-                rules=replace(rules, types={name: _kept(one) for name, one in rules.types.items()}),
+                sources=_sources(address, previous),
+                rules=replace(rules, types={name: _kept_type(sql_type) for name, sql_type in rules.types.items()}),
             )
             work = Preparing(workspace, rules, add)
-            rows, values = _written(work, scan, state.text(), made, progress)
+            rows, values = _run_steps(work, scan, state.text(), draft, progress)
     finally:
         workspace.close()
     users, items, size = values.pop("users"), values.pop("named"), os.path.getsize(path)
     return Prepared(path, rows=rows, users=users, items=items, bytes=size, values=values, added=add)
 
 
-def _written(
-    work: Preparing, scan: Scan, text: str, made: str, progress: Progress | None
+def _run_steps(
+    work: Preparing, scan: Scan, text: str, draft: str, progress: Progress | None
 ) -> tuple[int, dict[str, int]]:
-    """All steps, guarded, each with its share of the progress; how many rows were read, and values are there."""
+    """Run all steps, each with its share of the progress; return the number of rows read, and those of values."""
     furthest = 0.0
 
-    def step(place: int, run: Callable[[], Any]) -> Any:
+    def step(index: int, run: Callable[[], Any]) -> Any:
         def tell(part: float | None) -> None:
             nonlocal furthest
             if progress is not None:
-                furthest = max(furthest, sum(_SHARES[:place]) + _SHARES[place] * (part or 0))  # each statement is anew
+                furthest = max(furthest, sum(_SHARES[:index]) + _SHARES[index] * (part or 0))  # each statement is anew
                 progress(furthest)
 
         return work.workspace.guarded(run, progress=tell)
 
     rows = step(0, lambda: work.stage(scan))
-    with _used(work.workspace, made):
+    with _attached(work.workspace, draft):
         step(1, lambda: work.encode(rows))
         step(2, work.bound_rows)
         step(3, work.count_users)
@@ -147,138 +147,150 @@ def _written(
 
 
 @contextmanager
-def _used(workspace: Workspace, path: str) -> Iterator[None]:
-    """A database that is written; when the block ends well, all of it is in its file."""
-    name, before = workspace.fresh_name(), workspace.fetch("SELECT current_database()")[0][0]
+def _attached(workspace: Workspace, path: str) -> Iterator[None]:
+    """Open a database to write; when the block ends well, all of it is in its file."""
+    name, previous = workspace.fresh_name(), workspace.fetch("SELECT current_database()")[0][0]
     workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb)")
     workspace.fetch(f"USE {name}")
     yield
-    workspace.fetch(f"USE {before}")
+    workspace.fetch(f"USE {previous}")
     workspace.fetch(f"CHECKPOINT {name}")
     workspace.fetch(f"DETACH {name}")
 
 
 def path_of(to: object) -> str:
-    """The path of a file of prepared data on this machine."""
+    """Return the path of a file of prepared data on this machine."""
     path = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
     if not path.lower().endswith(ENDING) or ":/" in path or "\0" in path:
         raise ParameterError("to", f"be the path of a file on this machine that ends in {ENDING}", came(path or to))
     return path
 
 
-def rules_of(user: object, item: object, keep: object, weight: object, **more: Any) -> Rules:
-    """Rules of what a caller says of columns: each has one part to play, but for a time that is kept whole."""
-    given: dict[str, Any] = {"user": key_columns(parse_key("user", user)), "item": key_columns(parse_key("item", item))}
-    given |= {"keep": _columns("keep", keep), "weight": _columns("weight", weight)}
+def rules_of(user: object, item: object, keep: object, weight: object, **other_rules: Any) -> Rules:
+    """Return the rules that a caller declares of columns: each has one role, but for a time that is kept whole."""
+    columns_by_role: dict[str, Any] = {
+        "user": key_columns(parse_key("user", user)),
+        "item": key_columns(parse_key("item", item)),
+    }
+    columns_by_role |= {"keep": _columns("keep", keep), "weight": _columns("weight", weight)}
     seen: dict[str, str] = {}
-    for parameter, columns in given.items():
+    for parameter, columns in columns_by_role.items():
         for name in columns:
             if name.lower() in seen:
-                other = seen[name.lower()]
-                must = "name each column once" if other == parameter else f"be columns other than {other}"
-                raise ParameterError(parameter, must, came(name))
+                other_role = seen[name.lower()]
+                requirement = (
+                    "name each column once" if other_role == parameter else f"be columns other than {other_role}"
+                )
+                raise ParameterError(parameter, requirement, came(name))
             seen[name.lower()] = parameter
-    time = more.get("time")
+    time = other_rules.get("time")
     role = None if time is None else seen.get(time.lower())
-    if role is not None and not (role == "keep" and time in given["keep"]):
+    if role is not None and not (role == "keep" and time in columns_by_role["keep"]):
         raise ParameterError("time", f"be another column than {role}", came(time))
-    return Rules(**given, **more)
+    return Rules(**columns_by_role, **other_rules)
 
 
-def _columns(parameter: str, given: object) -> tuple[str, ...]:
-    """Columns that are named, as many as there are, or none; a text is one."""
-    listed = [given] if isinstance(given, str) else given
-    if not isinstance(listed, (list, tuple)):
-        raise ParameterError(parameter, "be the name of a column, or a list of several", came(given))
-    return tuple(name for one in listed for name in key_columns(parse_key(parameter, [one])))
+def _columns(parameter: str, names: object) -> tuple[str, ...]:
+    """Return the columns that are named, as many as there are, or none; a text is one."""
+    name_list = [names] if isinstance(names, str) else names
+    if not isinstance(name_list, (list, tuple)):
+        raise ParameterError(parameter, "be the name of a column, or a list of several", came(names))
+    return tuple(name for element in name_list for name in key_columns(parse_key(parameter, [element])))
 
 
 def _columns_of(rules: Rules) -> list[tuple[str, str]]:
-    """The columns whose values are kept, each with the parameter that names it."""
+    """Return the columns whose values are kept, each with the parameter that names it."""
     return [(parameter, name) for parameter in ("user", "item", "keep", "weight") for name in getattr(rules, parameter)]
 
 
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
-    named = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
-    scan.refuse(AskedColumns(None, named))
-    for parameter, name in named:
+    requested_columns = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
+    scan.refuse(RequestedColumns(None, requested_columns))
+    for parameter, name in requested_columns:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
 
 
-def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
-    """The rules with the types of the source, which has all columns, each of a type that can be kept as it is."""
+def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
+    """Return the rules with the types of the source, which has all columns, each of a type that can be kept."""
     _refuse_missing(scan, rules)
-    asked = _columns_of(rules)
+    kept_columns = _columns_of(rules)
     schema = scan.schema(workspace, rules.names)
-    types = {name: one.type for name, one in schema.items()}
-    for parameter, name in asked:
+    types = {name: column.type for name, column in schema.items()}
+    for parameter, name in kept_columns:
         try:
             item_form(name, types[name])
         except DataError as error:
-            must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
-            raise ParameterError(parameter, must, got, error.hint) from None
+            requirement, refused = (
+                "be columns whose values can be distinguished",
+                f"{name!r} of type {kind(types[name])}",
+            )
+            raise ParameterError(parameter, requirement, refused, error.hint) from None
     for name in rules.weight:
         refuse_non_numbers(counted_column(schema[name]), name)
     if rules.time is not None and (text := counted_column(schema[rules.time]).undeclared) is not None:
         text.refuse("times")
-    declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}
-    found = replace(rules, types=types, declared=declared)
+    declared = {name: column.text for name, column in scan.declared.items() if name in rules.names}
+    typed_rules = replace(rules, types=types, declared=declared)
     if rules.time is not None:
-        found.row_periods()
-    return found
+        typed_rules.row_periods()
+    return typed_rules
 
 
-def _kept(sql_type: str) -> str:
+def _kept_type(sql_type: str) -> str:
     return OBJECT if sql_type == OBJECT else stored_type(sql_type)
 
 
-def _declared(before: Rules, given: Types) -> Types:
-    """The types of the data to which rows are added; what a caller declares of them must be the same."""
-    for name, one in given.items():
-        if before.declared.get(name) != one.text:
-            must = f"be left out if rows are added, or declare {name!r} as before"
-            raise ParameterError("types", must, one.text)
-    return {name: parse_type(name, text) for name, text in before.declared.items()}
+def _previous_types(previous: Rules, declared_types: Types) -> Types:
+    """Return the types of the data to which rows are added; those that a caller declares must be the same."""
+    for name, declared in declared_types.items():
+        if previous.declared.get(name) != declared.text:
+            requirement = f"be left out if rows are added, or declare {name!r} as before"
+            raise ParameterError("types", requirement, declared.text)
+    return {name: parse_type(name, text) for name, text in previous.declared.items()}
 
 
-def _told(before: Rules, rules: Rules) -> Rules:
-    """The rules of the data to which rows are added; what a caller says of them must be the same."""
-    for one in fields(Rules):
-        given, was = getattr(rules, one.name), getattr(before, one.name)
-        if one.name not in ("types", "declared") and given not in (one.default, was):
-            must = "be left out if rows are added" + (f", or be {format_columns(was)} as before" if was else "")
-            raise ParameterError(one.name, must, came(format_columns(given)))
-    return before
+def _previous_rules(previous: Rules, rules: Rules) -> Rules:
+    """Return the rules of the data to which rows are added; what a caller declares of them must be the same."""
+    for field in fields(Rules):
+        value, previous_value = getattr(rules, field.name), getattr(previous, field.name)
+        if field.name not in ("types", "declared") and value not in (field.default, previous_value):
+            requirement = "be left out if rows are added" + (
+                f", or be {format_columns(previous_value)} as before" if previous_value else ""
+            )
+            raise ParameterError(field.name, requirement, came(format_columns(value)))
+    return previous
 
 
-def _refuse_other_types(rules: Rules, before: Rules) -> None:
+def _refuse_other_types(rules: Rules, previous: Rules) -> None:
     for name in rules.stored:
-        was, now = before.types[name], _kept(rules.types[name])
-        if was != now:
-            must = f"have {name} as {was}, as before"
-            raise ParameterError("source", must, f"a column of type {now}", "cast it in the source")
+        previous_type, new_type = previous.types[name], _kept_type(rules.types[name])
+        if previous_type != new_type:
+            requirement = f"have {name} as {previous_type}, as before"
+            raise ParameterError("source", requirement, f"a column of type {new_type}", "cast it in the source")
 
 
-def _sources(address: Address, before: State | None) -> tuple[Any, ...]:
-    """What rows were read from, by the contents of files. A table in memory is not known again."""
-    found, pinned = source_of(address, named=True)
+def _sources(address: Address, previous: State | None) -> tuple[Any, ...]:
+    """Return what rows were read from, by the contents of files. A table in memory is not known again."""
+    identity, pinned = identify_source(address, is_named=True)
     digests = [(path, _digest(path, address.table)) for path in _files(address.source)] if pinned else []
-    known = {digest for one in ([] if before is None else before.sources) for digest in one["digests"]}
+    known_digests = {
+        digest for source in ([] if previous is None else previous.sources) for digest in source["digests"]
+    }
     for path, digest in digests:
-        if digest in known:
-            got = f"{os.path.basename(path)}, whose contents were added before or are listed twice"
-            raise ParameterError("source", "be files that are not in these data yet", got)
-        known.add(digest)
-    one = {"source": found, "table": address.table, "digests": [digest for _, digest in digests]}
-    return (*([] if before is None else before.sources), one)
+        if digest in known_digests:
+            repeated = f"{os.path.basename(path)}, whose contents were added before or are listed twice"
+            raise ParameterError("source", "be files that are not in these data yet", repeated)
+        known_digests.add(digest)
+    source = {"source": identity, "table": address.table, "digests": [digest for _, digest in digests]}
+    return (*([] if previous is None else previous.sources), source)
 
 
 def _files(source: object) -> Sequence[str]:
     """Return the files that hold the rows of a source."""
     if not is_lake(source):
-        return find(source).paths
+        return find_files(source).paths
     from dpselect.engines.sources.lake import files_of
 
     return files_of(source)
@@ -292,20 +304,20 @@ def _digest(path: str, table: str | None) -> str:
 
 
 def findings(path: str) -> Iterator[str]:
-    """What was prepared and when, and whether every block of it is as it was written, one sentence each."""
+    """Yield the findings on prepared data, one sentence each: when they were written, and whether they are intact."""
     workspace = Workspace()
     try:
         opened = PreparedFile.open(workspace, path)
         state, rules = opened.state, opened.state.rules
         yield f"{path}: written {state.made} by dpselect {state.version}; parts of rows: {len(state.sources):,}"
-        named = [f"user {format_columns(rules.user)}", f"item {format_columns(rules.item)}"]
-        named += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
-        named += [f"weights {', '.join(rules.weight)}"] if rules.weight else []
-        named += [f"the {rules.period} of {rules.time} in {rules.timezone}"] if rules.time else []
+        rule_texts = [f"user {format_columns(rules.user)}", f"item {format_columns(rules.item)}"]
+        rule_texts += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
+        rule_texts += [f"weights {', '.join(rules.weight)}"] if rules.weight else []
+        rule_texts += [f"the {rules.period} of {rules.time} in {rules.timezone}"] if rules.time else []
         if rules.max_rows_per_user is not None:
-            where = f" in a {rules.period}" if rules.period else ""
-            named.append(f"at most {rules.max_rows_per_user:,} rows of a user{where}")
-        yield f"{path}: {'; '.join(named)}"
+            per_period = f" in a {rules.period}" if rules.period else ""
+            rule_texts.append(f"at most {rules.max_rows_per_user:,} rows of a user{per_period}")
+        yield f"{path}: {'; '.join(rule_texts)}"
         try:
             for name in opened.tables:
                 workspace.fetch(f"SELECT bit_xor(hash(t)) FROM {opened.table(name)} AS t")

@@ -28,9 +28,9 @@ def open_engine(
     tally: Tally | None = None,
     key: bytes,
 ) -> Engine:
-    """The engine for one question. Opening it reads the schema, never a row."""
+    """Open the engine for one question. Opening it reads the schema, never a row."""
     address = address.at_home()
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "user": user,
         "item": item,
         "where": where,
@@ -47,21 +47,21 @@ def open_engine(
     if not address.is_elsewhere:
         from dpselect.engines.duckdb.engine import DuckDBEngine
 
-        return DuckDBEngine(address, **given)
+        return DuckDBEngine(address, **arguments)
     if address.types:
         hint = "cast the column in a view"
         types = came(next(iter(address.types)))
         raise SourceError("types", "be left out for tables of PostgreSQL and Spark", types, hint)
     from dpselect.engines.sql.engine import SqlEngine
 
-    return SqlEngine(_database(address.kind), address, **given)
+    return SqlEngine(_database(address.kind), address, **arguments)
 
 
 _NAMES = {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark"}
 
 
 def _database(kind: SourceKind) -> Any:
-    """What opens a database elsewhere. Only the one that answers is imported."""
+    """Return the class that opens a database elsewhere. Only the one that answers is imported."""
     if kind is SourceKind.POSTGRES:
         from dpselect.engines.postgres.database import PostgresDatabase
 

@@ -33,17 +33,17 @@ class RowFilter:
 
     @property
     def cost(self) -> RowCost:
-        """What it may do to one row at most."""
+        """The largest cost that the filter may have for one row."""
         return cost.measure_cost(self.tree)
 
-    def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
-        """The columns of the source that it reads, in the spelling of the source."""
-        return list(_meant(self.tree, known, hint).values())
+    def needs(self, source_columns: Sequence[str], hint: Hint | None = None) -> list[str]:
+        """Return the columns of the source that the filter reads, in the spelling of the source."""
+        return list(_source_spellings(self.tree, source_columns, hint).values())
 
     def sql(self, types: Mapping[str, SqlType], quote: Callable[[str], str], spelling: Spelling) -> str:
-        """What stands after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
-        meant = _meant(self.tree, tuple(types), None)
-        columns = {name: column_value(name, quote(real), types[real], spelling) for name, real in meant.items()}
+        """Return the SQL after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
+        spellings = _source_spellings(self.tree, tuple(types), None)
+        columns = {name: column_value(name, quote(real), types[real], spelling) for name, real in spellings.items()}
         return Writer(columns, spelling).condition(self.tree)
 
     @property
@@ -52,9 +52,9 @@ class RowFilter:
         return canonical(self.tree, {name: (name, "") for name in self.columns})
 
     def canonical(self, types: Mapping[str, SqlType]) -> str:
-        """The text by which a budget knows the filter: its tree, and what the columns are called and declared as."""
-        meant = _meant(self.tree, tuple(types), None)
-        return canonical(self.tree, {name: (real, types[real].name) for name, real in meant.items()})
+        """Return the text by which a budget knows the filter: its tree, and its columns' names and declarations."""
+        spellings = _source_spellings(self.tree, tuple(types), None)
+        return canonical(self.tree, {name: (real, types[real].name) for name, real in spellings.items()})
 
 
 def parse(text: str) -> RowFilter:
@@ -63,18 +63,18 @@ def parse(text: str) -> RowFilter:
     return RowFilter(tree)
 
 
-def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str]:
-    """For each column as written, the one of the source that is meant."""
+def _source_spellings(tree: Node, source_columns: Sequence[str], hint: Hint | None) -> dict[str, str]:
+    """Return for each column as written its spelling in the source."""
     quoted_names = columns_in(tree)
-    matches = match_columns(quoted_names, known)
-    meant = {}
-    for written, quoted in quoted_names.items():
-        columns = matches[written]
+    matches = match_columns(quoted_names, source_columns)
+    spellings = {}
+    for name, quoted in quoted_names.items():
+        columns = matches[name]
         if not columns:
-            help_ = suggest(written, tuple(known)) if hint is None else hint(written)
-            help_ = quotes_hint(written, help_) if quoted else text_hint(written, help_)
-            raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
+            help_ = suggest(name, tuple(source_columns)) if hint is None else hint(name)
+            help_ = quotes_hint(name, help_) if quoted else text_hint(name, help_)
+            raise SourceError("where", "use columns of the source", repr(name[:LONGEST]), help_)
         if len(columns) > 1:
-            raise SourceError("where", EXACTLY, describe_ambiguous(written, columns))
-        meant[written] = columns[0]
-    return meant
+            raise SourceError("where", EXACTLY, describe_ambiguous(name, columns))
+        spellings[name] = columns[0]
+    return spellings

@@ -40,7 +40,7 @@ class RowPeriods:
 
     @property
     def several(self) -> bool:
-        """Is a user a user in one of several periods? In one period they are that user."""
+        """True where there are several periods, in each of which a user is another user."""
         return len(self.periods.all) > 1
 
     @property
@@ -63,12 +63,12 @@ class RowPeriods:
         """The SQL condition that a row is in one of the periods, however long it is."""
         return f"({self.inside})" + (f" AND {self._gaps.replace(TIME, f'({self.moment})')}" if self._gaps else "")
 
-    def place(self, written: Callable[[int], str]) -> str:
-        """The SQL of the place among the periods, for rows that are in one and have `column`.
+    def position_sql(self, position_form: Callable[[int], str]) -> str:
+        """Return the SQL of the position among the periods, for rows that are in one and have `column`.
 
         `written` is the SQL of a place.
         """
-        return self._last([(one.start, written(place)) for place, one in enumerate(self.periods.all)])
+        return self._last([(period.start, position_form(position)) for position, period in enumerate(self.periods.all)])
 
     @property
     def gained(self) -> str:
@@ -78,9 +78,9 @@ class RowPeriods:
         """
         if not self.periods.compared:
             return ""
-        before, since = ("1", "-1") if self.periods.lost else ("-1", "1")
-        signs = [before if one in self.periods.compared else since for one in self.periods.all]
-        return f", {self.place(signs.__getitem__)} AS w"
+        compared_sign, other_sign = ("1", "-1") if self.periods.lost else ("-1", "1")
+        signs = [compared_sign if period in self.periods.compared else other_sign for period in self.periods.all]
+        return f", {self.position_sql(signs.__getitem__)} AS w"
 
     @property
     def but(self) -> str:
@@ -96,22 +96,22 @@ class RowPeriods:
 
     @property
     def _in_short(self) -> bool:
-        """Are few comparisons enough? Each of those with a text reads it anew."""
+        """True if few comparisons are enough. Each of those with a text reads it anew."""
         return len(self.periods.runs) <= (1 if self.value.kind == "text" else FEW)
 
     def _last(self, marks: Sequence[tuple[datetime.date, str]]) -> str:
-        """What stands at the last of the days that has begun; half of them are left after each comparison."""
+        """Return the SQL at the last of the days that has begun; half of them are left after each comparison."""
         kind = "timestamp" if self.value.kind == "text" else self.value.kind
         writer = self._writer(replace(self.value, kind=kind, sql=TIME, safe=""))
 
-        def among(low: int, high: int) -> str:
+        def search(low: int, high: int) -> str:
             if high - low == 1:
                 return marks[low][1]
             middle = (low + high) // 2
-            before = Operation("<", (_TIME, self._constant(marks[middle][0])))
-            return f"CASE WHEN {writer.condition(before)} THEN {among(low, middle)} ELSE {among(middle, high)} END"
+            is_before = Operation("<", (_TIME, self._constant(marks[middle][0])))
+            return f"CASE WHEN {writer.condition(is_before)} THEN {search(low, middle)} ELSE {search(middle, high)} END"
 
-        return among(0, len(marks))
+        return search(0, len(marks))
 
     @property
     def _time(self) -> Node:
@@ -131,15 +131,15 @@ class RowPeriods:
 
 
 def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:
-    """The periods over a column; refused where its type tells no time.
+    """Return the periods over a column; refused where its type has no time.
 
     A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one is that moment.
     """
     value = column_value(periods.column, sql, sql_type, spelling)
     if value.kind not in ("date", "timestamp", "text"):
-        must = "be a column of dates or timestamps"
+        requirement = "be a column of dates or timestamps"
         hint = "use a view or a frame in which it is one; dps.TimeText(unit=...) declares numbers that count from 1970"
-        raise SourceError("time", must, f"a column of {sql_type.name}", hint)
+        raise SourceError("time", requirement, f"a column of {sql_type.name}", hint)
     zoned = "ZONE" in (sql_type.duckdb or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)

@@ -34,11 +34,11 @@ def sql_cast_hint(type_name: str) -> str:
     """Return how to make a column that is read of one of a type that is not; `rows` is a frame or a quoted path."""
     name = type_name.lower()
     if "list" in name or name == "array":
-        way = "make a row of each element", "unnest(COLUMN) AS element"
+        remedy = "make a row of each element", "unnest(COLUMN) AS element"
     elif name == "interval" or name.startswith(("duration", "timedelta", "month_day_nano")):
-        way = "make it a number", "epoch_us(COLUMN) AS microseconds"
+        remedy = "make it a number", "epoch_us(COLUMN) AS microseconds"
     elif name in ("struct", "map"):
-        way = "make a column of what is inside", "COLUMN['field'] AS field"
+        remedy = "make a column of what is inside", "COLUMN['field'] AS field"
     else:
         return CAST
-    return f'{way[0]}, in a view or frame: duckdb.sql("SELECT *, {way[1]} FROM rows")'
+    return f'{remedy[0]}, in a view or frame: duckdb.sql("SELECT *, {remedy[1]} FROM rows")'

@@ -13,28 +13,28 @@ POLL = 0.2  # seconds between two reports of progress
 THREAD = "dpselect"
 
 
-def waited(
+def run_interruptible(
     work: Callable[[], T],
     *,
     tell: Callable[[], object],
     stop: Callable[[], object],
-    said: Callable[[BaseException], DpselectError],
+    fixed_error: Callable[[BaseException], DpselectError],
     name: str = THREAD,
 ) -> T:
-    """The result of `work`; meanwhile `tell` reports, and `stop` ends it where the caller's thread is interrupted.
+    """Return the result of `work`; meanwhile `tell` reports, and `stop` ends it if the caller's thread is interrupted.
 
     What an engine says can quote a row. So a failure is looked at, never raised: `said` puts it into words that were
     written before any data were seen, and no traceback or context can carry its text. Errors of ours pass.
     """
-    found: list[T] = []
-    failed: list[BaseException] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
     ended = Event()
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
         finally:
             ended.set()
 
@@ -50,7 +50,7 @@ def waited(
         raise
     finally:
         thread.join()
-    if failed:
-        error = failed.pop()
-        raise error if isinstance(error, DpselectError) else said(error)
-    return found.pop()
+    if errors:
+        error = errors.pop()
+        raise error if isinstance(error, DpselectError) else fixed_error(error)
+    return results.pop()

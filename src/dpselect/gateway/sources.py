@@ -10,7 +10,7 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings
 
@@ -47,7 +47,7 @@ class Sources:
     def _inspect_source(self, data: DataSettings) -> Source:
         location: Any = plain(data.source)
         address = Address.parse(location)
-        identity, is_pinned = source_of(address)
+        identity, is_pinned = identify_source(address)
         state = json.dumps(identity) if is_pinned else None
         if data.snapshot is not None:
             state = json.dumps([identity, data.snapshot])

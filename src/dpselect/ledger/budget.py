@@ -79,7 +79,7 @@ class Budget:
 
     def __init__(self, *, epsilon: Number, delta: Number = parameters.DELTA) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
-        self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
+        self._promise = Promise.for_account(epsilon, parameters.probability("delta", delta, zero=True))
         self._is_promise_settled = False  # the first question may change what is set apart
         self._taken = Taken()
         self._unit = OneUnit()
@@ -148,7 +148,7 @@ class Budget:
         promise = self._promise
         if self._is_promise_settled or not promise.apart:
             return promise
-        return Promise.of(promise.epsilon, promise.delta, first=plan.price_at(promise.order).whole.failure)
+        return Promise.for_account(promise.epsilon, promise.delta, first=plan.price_at(promise.order).whole.failure)
 
     def _left_at(self, price: Price) -> int:
         totals = self._taken
@@ -187,7 +187,7 @@ class Budget:
             return replace(stored, charged=self._receipt(plan, Spent(), is_repeat=True))
         ceiling = self._take(plan)
         release = ask()
-        spent = self._promise.settle(ceiling, plan.cost_at(release, self._promise.order))
+        spent = self._promise.settled_charge(ceiling, plan.cost_at(release, self._promise.order))
         self._settle(ceiling, spent)
         self._store(question, release)
         return replace(release, charged=self._receipt(plan, spent))

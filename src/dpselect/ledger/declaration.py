@@ -52,7 +52,7 @@ class Declaration:
         if total.delta >= 1:
             raise ParameterError("delta", "be less than 1", format_amount(total.delta), "1 would allow everything")
         if previous is None:
-            account = DataAccount(dataset, Promise.of(total.epsilon, total.delta))
+            account = DataAccount(dataset, Promise.for_account(total.epsilon, total.delta))
         else:
             account = replace(previous, promise=change_total(previous.promise, total, usages))
         period, time = self.period or account.period, self.time or account.time
@@ -85,7 +85,7 @@ def change_total(promise: Promise, total: Charge, usages: Sequence[Usage]) -> Pr
     """
     totals = [usage.total.as_spent for usage in usages]
     if promise.order is None:
-        composing = Promise.of(total.epsilon, total.delta)
+        composing = Promise.for_account(total.epsilon, total.delta)
         if all(map(composing.keeps, totals)):
             return composing
     changed = promise.granting(total.epsilon, total.delta)

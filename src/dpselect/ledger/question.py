@@ -13,7 +13,7 @@ from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect._ground.parameters import rounded_up
 from dpselect._ground.periods import Periods
 from dpselect.engines.address import Address
-from dpselect.engines.identity import is_fixed, source_of
+from dpselect.engines.identity import identify_source, is_fixed
 from dpselect.release import typed
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -84,7 +84,7 @@ def _domain_to_json(domain: Domain) -> Json:
         names = sorted({typed_name(item) for item in domain.items if item is not None})
         return {"listed": hashlib.sha256(json.dumps(names).encode()).hexdigest()}
     if isinstance(domain, Column):
-        return {"column": [source_of(Address.parse(domain.source))[0], domain.column, domain.table]}
+        return {"column": [identify_source(Address.parse(domain.source))[0], domain.column, domain.table]}
     if isinstance(domain, Span):
         return {"span": [domain.start, domain.stop]}
     return {"size": domain.items}

@@ -38,7 +38,7 @@ class Noise(StrEnum):
 
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     """Find the (group, member) whose rate * score + noise is largest."""
-    reach = Reach.of(weights.candidates).exponent
+    reach = Reach.for_candidates(weights.candidates).exponent
     nearest_groups = nearest(weights, 1, reach)
     near_weights, best = nearest_groups.weights, nearest_groups.weights.score(0)
     x = near_weights.exponents(slice(0, len(near_weights)), best)

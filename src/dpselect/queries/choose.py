@@ -145,7 +145,7 @@ class ChoosePlan(OfValues):
 
     def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: NamedDomain) -> BoundDraw:
         """Bind to the users of each group that have each item of the domain."""
-        engine.check(domain, most=MAX_COUNTED_ITEMS)
+        engine.check(domain, max_items=MAX_COUNTED_ITEMS)
         find_groups = table.bind_groups(engine)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:

@@ -132,7 +132,7 @@ class HistogramPlan(Plan):
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known
-        engine.check(domain, most=MAX_COUNTED_ITEMS)
+        engine.check(domain, max_items=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(engine.counts_of(domain, progress=progress), draws)
 
     def draw(self, counts: CountGroups, draws: Draws) -> Outcome:

@@ -140,7 +140,7 @@ class UsersPlan(Plan):
         """Bind to the number of all users, or of those of each group; groups that do not fit are refused now."""
         if self.groups is not None:
             with naming_parameter("groups"):
-                engine.check(self.groups, most=MAX_COUNTED_ITEMS)
+                engine.check(self.groups, max_items=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
 
     def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:

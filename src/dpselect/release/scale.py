@@ -192,7 +192,7 @@ class Scale:
     def parameters(self) -> dict[str, object]:
         """Parameters of a statement: the bounds, and those of a weight."""
         counted: dict[str, object] = {COUNTED: self.bounds} if self.bounds else {}
-        return counted if self.totals is None else {**self.totals.said, **counted}
+        return counted if self.totals is None else {**self.totals.question_parameters, **counted}
 
 
 def format_items(number: int, *, in_groups: bool = False) -> str:

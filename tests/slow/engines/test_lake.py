@@ -23,7 +23,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.engines.sources.iceberg_tables import metadata_of
 from dpselect.engines.sources.lake import open_lake
 from tests.replay.lake_kinds import AT, stored
@@ -563,13 +563,14 @@ def test_a_secret_is_not_shown_of_a_question_either(address):
 def test_a_snapshot_is_not_of_every_address():
     """What stands behind an address may say which file it is: the answer about another is not the stored one."""
     one, other = (
-        source_of(Address.parse(f"https://shop.example/get?file={name}.parquet"), named=True)[0] for name in "ab"
+        identify_source(Address.parse(f"https://shop.example/get?file={name}.parquet"), is_named=True)[0]
+        for name in "ab"
     )
     assert one != other
     assert "file" not in one + other
     at = [f"s3://{shop}/{name}@x.parquet?region=r" for shop, name in (("a", "n"), ("b", "n"), ("b", "m"))]
-    assert len({source_of(Address.parse(address), named=True)[0] for address in at}) == 3
-    assert source_of(Address.parse(at[0])) == source_of(Address.parse(at[0]))
+    assert len({identify_source(Address.parse(address), is_named=True)[0] for address in at}) == 3
+    assert identify_source(Address.parse(at[0])) == identify_source(Address.parse(at[0]))
 
 
 @pytest.mark.parametrize("link", [False, True])

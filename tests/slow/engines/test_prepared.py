@@ -28,7 +28,7 @@ from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import named, pairs
 
 KEY = bytes(range(16))
-GRID = Grid.of((-10, 30), "0.5")
+GRID = Grid.parse((-10, 30), "0.5")
 KEPT = ("whole", "text", "real", "flag", "zoned")
 FILTERS = [
     "whole > 8", "text <> 'popular'", "real > 0", "flag", "whole > 8 AND NOT flag", "text IS NULL OR real < 1",
@@ -124,8 +124,8 @@ def test_filters(both, where, question):
         {"item": "price", "max_items_per_user": 1000},
         {"item": "price", "by": ("text",)},
         {"item": "text", "by": ("flag", "day")},
-        {"item": "price", "totals": Totals.of("small", 10)},
-        {"item": "text", "totals": Totals.of("real", 10), "where": "whole > 8"},
+        {"item": "price", "totals": Totals.parse("small", 10)},
+        {"item": "text", "totals": Totals.parse("real", 10), "where": "whole > 8"},
         {"item": "text", "measures": (Sum("small", -5, 20), Mean("whole", 0, 10))},
         {"item": "text", "split": "e"},
         {"item": "price", "periods": parse_periods("zoned", "day", "2024-01-01", "Asia/Tokyo")},
@@ -140,7 +140,7 @@ def test_other_questions(both, asked):
 
 def test_no_rows(tmp_path):
     source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weights="small")
-    for more in ({}, {"where": "whole > 8"}, {"totals": Totals.of("small", 10)}, {"by": ("whole",)}):
+    for more in ({}, {"where": "whole > 8"}, {"totals": Totals.parse("small", 10)}, {"by": ("whole",)}):
         assert answers(ours, item="text", **more) == answers(source, item="text", **more)
 
 

@@ -59,7 +59,7 @@ def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
         {"item": "day"},
         {"item": ("item", "day")},
         {"item": "item", "by": ("day",)},
-        {"item": "item", "totals": Totals.of("user", 10)},
+        {"item": "item", "totals": Totals.parse("user", 10)},
         {"item": "item", "measures": (Sum("user", 0, 10),)},
         {"item": "item", "periods": parse_periods("day", "month", "2026-01", "UTC")},
         {"item": "item", "periods": parse_periods("day", "month", ["2026-01..2026-02"], "UTC")},

@@ -106,7 +106,7 @@ def question(of: random.Random, rules: dict[str, Any]) -> tuple[dict[str, Any], 
     if how == "bound":
         asked["max_items_per_user"] = of.choice([1, 2, 1000])
     if how == "totals":
-        asked["totals"] = Totals.of("weight", 10)
+        asked["totals"] = Totals.parse("weight", 10)
     if how == "measures":
         asked["measures"] = (Sum("weight", -5, 20), Mean("weight", 0, 10))
     if how == "by":

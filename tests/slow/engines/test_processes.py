@@ -14,7 +14,7 @@ import pytest
 
 from dpselect._ground.domain import Column
 from dpselect.engines.address import Address
-from dpselect.engines.identity import source_of
+from dpselect.engines.identity import identify_source
 from dpselect.errors import DataError
 from tests.engines.test_conformance import pairs
 from tests.engines.test_duckdb_names import made, opened
@@ -40,7 +40,7 @@ def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
             opened(str(source))
         with opened(connection) as engine, pytest.raises(DataError, match="cannot be opened"):
             engine.check(Column(str(source), "item", table="t"))
-        assert source_of(Address.parse(str(source)))[1]
+        assert identify_source(Address.parse(str(source)))[1]
     assert is_locked(file)
     with opened(connection) as engine:
         assert pairs(engine.top(3)) == [(2, 1)]

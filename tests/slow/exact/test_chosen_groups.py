@@ -37,7 +37,7 @@ class Held:
 
     def top_by(self, rows: int, most: int, listed: object, **_: object) -> GroupedCounts:  # noqa: ARG002
         kept = [group for groups in self.users for group in groups[:most]]
-        return GroupedCounts.of({group: {"a": kept.count(group)} for group in GROUPS if group in kept})
+        return GroupedCounts.from_counts({group: {"a": kept.count(group)} for group in GROUPS if group in kept})
 
 
 def question(**more: object) -> TopKPlan:
@@ -127,7 +127,7 @@ def answers(query: TopKPlan, order: int | None) -> Iterator[tuple[object, Price]
 
     class Many(Held):
         def top_by(self, rows_wanted: int, most: int, listed: object, **_: object) -> GroupedCounts:  # noqa: ARG002
-            return GroupedCounts.of(rows)
+            return GroupedCounts.from_counts(rows)
 
     for crowd, seed in product(([("p",)] * 300, [GROUPS] * 300, []), range(3)):
         release = query.bind(Many(tuple(crowd)))(SeededDraws(seed), None)

@@ -25,7 +25,7 @@ ROUNDING = 1e-9
 
 
 def promise(epsilon, delta):
-    return Promise.of(Fraction(epsilon), Fraction(delta))
+    return Promise.for_account(Fraction(epsilon), Fraction(delta))
 
 
 def gain(account, menu, unit, **options):
@@ -73,7 +73,7 @@ def test_no_strategy_gains_more_than_delta(epsilon, delta, values, unit, expecte
 def test_a_first_question_may_say_how_much_is_set_apart(first, expected):
     """Whichever question is the first: its delta is fixed before a row is read, and so is what it leaves apart."""
     delta = Fraction("1e-6")
-    made = Promise.of(Fraction(1), delta, first=delta * Fraction(first))
+    made = Promise.for_account(Fraction(1), delta, first=delta * Fraction(first))
     menu = singles(made, bounded("0.1", "0.2"), first, "1/8") if made.order else [tell(delta), tell(delta / 8)]
     assert made.delta - made.apart >= delta * Fraction(first)
     assert expected - 0.05 < gain(Account(made), menu, "0.025", calls=20) <= 1 + ROUNDING

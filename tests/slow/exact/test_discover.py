@@ -39,7 +39,7 @@ def made(k, most, share="1/2"):
 
 def told(run, users):
     """The law of the ranked labels; codes follow the data, so only labels can be compared."""
-    sets = UserSets.of(users)
+    sets = UserSets.from_sets(users)
     return law(lambda draws: "".join(str(sets.label(code)) for code in run(sets, draws).tolist()))
 
 
@@ -59,7 +59,7 @@ def test_private_for_all_neighbours(k, most):
 def test_the_law_is_a_union_and_a_peeling_of_what_it_found(k, share):
     """Against the union's own law and closed forms of peeling; all users count, in the union only those who may."""
     users, most = [*["ab", "a", "b", "b"] * 3, "abc"], 2
-    sets, m = UserSets.of(users), made(k, most, share)
+    sets, m = UserSets.from_sets(users), made(k, most, share)
     union = RenyiShaped(epsilon=EPSILON, delta=DELTA, max_items_per_user=most, part=share)
     held = [sum(item in user for user in users) for item in "abc"]
     expected = {}
@@ -207,7 +207,7 @@ def test_a_ranking_that_is_free_is_refused():
 def test_whoever_chose_the_bound_is_charged_for_it_and_for_what_it_came_to():
     query = plan_of("top_k", k=30, epsilon="0.5", delta="1e-6", method="discover")
     known = plan_of("top_k", k=30, epsilon="0.475", delta="1e-6", method="discover", max_items_per_user=2)
-    release = query.selection.select(UserSets.of(["a", "b"] * 50), SeededDraws(3))
+    release = query.selection.select(UserSets.from_sets(["a", "b"] * 50), SeededDraws(3))
     most = release.privacy.parameters["max_items_per_user"]
     bound = divergence(BoundedRange(Fraction(1, 40)), 23)
     for_items = query.selection.selector.mechanism(most).divergence(23)
@@ -226,7 +226,7 @@ def test_whoever_chose_the_bound_is_charged_for_it_and_for_what_it_came_to():
 def test_what_top_k_runs_is_the_mechanism():
     """Labels, in rank order, by the same law; counts are noise on items already told."""
     plan = plan_of("top_k", k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).selection
-    sets = UserSets.of(BASES[3].split())
+    sets = UserSets.from_sets(BASES[3].split())
     ran = law(lambda draws: "".join(plan.select(sets, draws).labels))
     m = made(2, 2, str(UNION_SHARE))
     assert same(ran, told(lambda sets, draws: m(sets, draws=draws), BASES[3].split()))

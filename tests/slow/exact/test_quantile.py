@@ -200,7 +200,7 @@ def test_where_values_tie_the_true_median_has_no_miss():
 
 def test_stretches_cover_every_point_once():
     for left, _ in neighbours(3):
-        found = Stretches.between(broken.at(Grid.of((0, 5), 1), list(left)), 0, 6)
+        found = Stretches.between(broken.at(Grid.parse((0, 5), 1), list(left)), 0, 6)
         ends = found.starts + found.sizes
         assert found.starts[0] == 0
         assert ends[-1] == 6

@@ -394,10 +394,10 @@ def test_weights_are_what_users_give():
 
 
 def test_users_keep_no_more_than_they_may_and_common_items_come_back():
-    sets = UserSets.of([[*range(u % 50, u % 50 + 20)] for u in range(3000)])
+    sets = UserSets.from_sets([[*range(u % 50, u % 50 + 20)] for u in range(3000)])
     released = made("1", "1e-6", 5)(sets, draws=SeededDraws(1))
     assert len(released) == sets.size
-    assert made("1", "1e-6", 5)(UserSets.of([]), draws=SeededDraws(1)).tolist() == []
+    assert made("1", "1e-6", 5)(UserSets.from_sets([]), draws=SeededDraws(1)).tolist() == []
 
 
 # ---- wrong twins ------------------------------------------------------------------------------------------------
@@ -502,7 +502,7 @@ def test_parameters_are_refused_by_name(terms, parameter):
 def test_the_ends_of_what_is_allowed_work(epsilon, delta, most):
     mechanism = made(epsilon, delta, most)
     assert mechanism.users_for(0.5, most) >= 1
-    assert mechanism(UserSets.of(["a"] * 5000), draws=SeededDraws(0)).tolist() == [0]
+    assert mechanism(UserSets.from_sets(["a"] * 5000), draws=SeededDraws(0)).tolist() == [0]
 
 
 def test_equal_parameters_make_equal_mechanisms_that_share_curves_nobody_can_change():

@@ -27,7 +27,7 @@ BASES = ["", "ab", "a", "ab ab", "ab bc", "a bc"]
 @cache
 def law_of(mechanism: Any, users: Sequence[str]) -> Law:
     """The law of the released labels."""
-    sets = UserSets.of(users)
+    sets = UserSets.from_sets(users)
 
     def run(draws: Draws) -> str:
         return "".join(sorted(str(sets.label(code)) for code in mechanism(sets, draws=draws).tolist()))

@@ -269,7 +269,7 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
     query = plan_of("union", epsilon="0.3", delta="1e-6")
-    sets = UserSets.of(["a", "b"] * 200)
+    sets = UserSets.from_sets(["a", "b"] * 200)
     found = {seed: query.answer(draw_union(sets, query, SeededDraws(seed), None)) for seed in range(8)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
     for release in found.values():

@@ -100,7 +100,7 @@ def test_what_would_not_fit_stays_there(spark, file, monkeypatch):
         monkeypatch.setattr(database_module, "max_result_bytes", lambda _: 500)
         assert fetched(engine) is None
         monkeypatch.undo()
-        monkeypatch.setattr(sets, "available", lambda: 1000)
+        monkeypatch.setattr(sets, "available_bytes", lambda: 1000)
         with pytest.raises(DataError, match="memory"):  # of the pairs, which Spark would number
             engine.contributions()
 

@@ -22,7 +22,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
-from dpselect.engines.sources.scans.columns import AskedColumns
+from dpselect.engines.sources.scans.columns import RequestedColumns
 from dpselect.engines.sql.database import Database, Names, ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
@@ -70,7 +70,7 @@ class DuckDBDatabase(Database):
         condition = request.condition
         source_columns = () if condition is None else scan.names or condition.columns
         self._filter_columns = tuple(request.filter_columns(source_columns, scan.hint))
-        scan.refuse(AskedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
+        scan.refuse(RequestedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
         for parameter, name in request.named_columns:
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)

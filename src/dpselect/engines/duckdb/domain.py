@@ -13,8 +13,8 @@ from dpselect.engines.duckdb.scans import describe_columns, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.objects import Texts, written
-from dpselect.engines.sources.scans.columns import AskedColumns
+from dpselect.engines.sources.objects import Texts, encode_values
+from dpselect.engines.sources.scans.columns import RequestedColumns
 from dpselect.engines.sql.port import SqlType
 from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
@@ -94,7 +94,7 @@ def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -
 
 def to_object_forms(items: list[object]) -> Texts:
     """Return public values in the form that those of a column without a declared type have; each must have one."""
-    forms = written(items)
+    forms = encode_values(items)
     if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):
         invalid_values = "NaN, an infinity, or text that is not Unicode"
         raise ParameterError("domain", "hold values that a column can hold", invalid_values)
@@ -106,7 +106,7 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
     scan = open_scan(workspace, Address.parse(domain.source, domain.table))
     if scan.names and domain.column not in scan.names:
         raise missing_column("domain", domain.column, scan)
-    scan.refuse(AskedColumns(None, [("domain", domain.column)]))
+    scan.refuse(RequestedColumns(None, [("domain", domain.column)]))
     sql_type = scan.types(workspace, [domain.column])[domain.column]
 
     def select(source: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.memory import available_bytes, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.keys import concatenate_values
@@ -82,7 +82,7 @@ class DatabaseElsewhere(Database):
         progress: Progress | None,
     ) -> TokenStream:
         """Return the tokens of all texts, which are fetched and split here, as those of files are."""
-        memory = available()
+        memory = available_bytes()
         if memory is not None:
             letters = int(self.rows(questions.number_of_letters(rows), progress=progress)[0][0] or 0)
             if letters * BYTES_PER_LETTER > memory:

@@ -58,9 +58,11 @@ def open_file_scan(workspace: Workspace, files: Files, declared_types: Types, *,
 
 def _read_headers(files: Files, form: CsvForm) -> dict[str, Header]:
     """Read the headers of all files that are not empty; they must name the same columns, in any order."""
-    from dpselect.engines.sources.text_lines import header
+    from dpselect.engines.sources.text_lines import read_header
 
-    headers = {path: file_header for path in files.paths if (file_header := header(path, files.kind, form)) is not None}
+    headers = {
+        path: file_header for path in files.paths if (file_header := read_header(path, files.kind, form)) is not None
+    }
     if not headers:
         raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
     first_path, *other_paths = headers

@@ -15,8 +15,8 @@ from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
-from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import UNREADABLE, header
+from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, find_faults, json_judge
+from dpselect.engines.sources.text_lines import UNREADABLE, read_header
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
@@ -42,7 +42,7 @@ def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
 
 
 def _text_file_findings(workspace: Workspace, path: str, kind: str, csv: CsvForm) -> Iterator[str]:
-    file_header = None if kind == "json" else header(path, kind, csv)
+    file_header = None if kind == "json" else read_header(path, kind, csv)
     if kind != "json" and file_header is None:
         yield f"{path}: empty"
         return
@@ -52,7 +52,7 @@ def _text_file_findings(workspace: Workspace, path: str, kind: str, csv: CsvForm
     lines_of_fault: defaultdict[str, list[int]] = defaultdict(list)
     lines = 0
     try:
-        for number, fault in faults(path, judge, header=header_lines, encoding=encoding):
+        for number, fault in find_faults(path, judge, header=header_lines, encoding=encoding):
             lines += 1
             _record_fault(fault, number, fault_counts, lines_of_fault)
     except UNREADABLE:
@@ -105,7 +105,8 @@ def _invalid_text_findings(workspace: Workspace, path: str, name: str) -> Iterat
     except DataError:
         pass
     numbered = (
-        parquet_rows([path], text=on_invalid, more=", file_row_number = true") for on_invalid in ("replace", "ignore")
+        parquet_rows([path], text=on_invalid, more_options=", file_row_number = true")
+        for on_invalid in ("replace", "ignore")
     )
     with_marks, without_marks = (f"(SELECT {quoted(name)} AS t, file_row_number AS n FROM {rows})" for rows in numbered)
     sql = f"SELECT count(*), min(a.n) FROM {with_marks} AS a JOIN {without_marks} AS b USING (n) WHERE a.t <> b.t"
@@ -124,7 +125,9 @@ def _long_value_findings(workspace: Workspace, path: str, types: Mapping[str, st
         return
     rows = [f"CASE WHEN {length} > {LONGEST} THEN file_row_number END" for length in lengths.values()]
     counts = ", ".join(f"count({row}), min({row})" for row in rows)
-    numbers = workspace.fetch(f"SELECT {counts} FROM {parquet_rows([path], more=', file_row_number = true')}")[0]
+    numbers = workspace.fetch(f"SELECT {counts} FROM {parquet_rows([path], more_options=', file_row_number = true')}")[
+        0
+    ]
     for name, times, first in zip(lengths, numbers[::2], numbers[1::2], strict=True):
         if times:
             yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"

@@ -14,8 +14,8 @@ from dpselect.engines.duckdb.types import kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
-from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import header
+from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, find_faults, json_judge
+from dpselect.engines.sources.text_lines import read_header
 from dpselect.errors import DpselectError
 
 KEYS = 20  # of JSON lines that are listed
@@ -55,10 +55,10 @@ class Part:
         """Return the position of the row of this number in the one file, from 1, in the terms of its source."""
         if not self.by_line:
             return f"row {row:,}"
-        file_header = None if self.kind == "json" else header(self.path, self.kind, self.csv)
+        file_header = None if self.kind == "json" else read_header(self.path, self.kind, self.csv)
         judge = json_judge(lambda _line: True) if file_header is None else csv_judge(file_header)
         header_lines, encoding = (0, UTF_8) if file_header is None else (file_header.lines, file_header.encoding)
-        for number, fault in faults(self.path, judge, header=header_lines, encoding=encoding):
+        for number, fault in find_faults(self.path, judge, header=header_lines, encoding=encoding):
             row -= fault not in (NOT_UTF8, TOO_LONG) if file_header is None else fault is None
             if not row:
                 return f"line {number:,}"

@@ -22,7 +22,7 @@ from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.columns import AskedColumns
+    from dpselect.engines.sources.scans.columns import RequestedColumns
 
 _LINE_FEED = r"\n"
 _IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
@@ -71,13 +71,13 @@ class JsonScan(Scan):
         """Return a hint about a column that does not exist."""
         return self.inside.hint(column) or super().hint(column)
 
-    def refuse(self, asked: AskedColumns) -> None:
+    def refuse(self, requested: RequestedColumns) -> None:
         """Refuse a column whose name is a folder above the files, because hardly any record would have such a key.
 
         Only reading would tell whether a record has the key; an owner who declares the column says so.
         """
-        super().refuse(asked)
-        for parameter, column in asked.named:
+        super().refuse(requested)
+        for parameter, column in requested.all_columns:
             folder_hint = None if column in self.keys else self.inside.hint(column)
             if folder_hint is not None:
                 declaration_hint = (

@@ -23,7 +23,7 @@ from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
-    from dpselect.engines.sources.scans.columns import AskedColumns
+    from dpselect.engines.sources.scans.columns import RequestedColumns
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PreparedScan(Scan):
         """Return a hint about a column that does not exist."""
         return self._rules.hint(column)
 
-    def refuse(self, asked: AskedColumns) -> None:
+    def refuse(self, asked: RequestedColumns) -> None:
         """Refuse what these data cannot answer as their source would."""
         self._rules.refuse(asked)
 

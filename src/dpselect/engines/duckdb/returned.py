@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, ZONED, kind
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.sources.objects import written
+from dpselect.engines.sources.objects import encode_values
 
 _AS_THEY_ARE = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB", ZONED}
 _AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
@@ -35,5 +35,5 @@ def keep_returned(workspace: Workspace, labels: Sequence[object], types: Sequenc
 def _to_column_value(value: object, sql_type: str) -> object:
     """Return a value as its column holds it."""
     if sql_type == OBJECT:
-        return next(iter(written([value])))
+        return next(iter(encode_values([value])))
     return value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from dpselect._ground.parameters import suggest_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.scans.columns import AskedColumns, ColumnType
+from dpselect.engines.sources.scans.columns import ColumnType, RequestedColumns
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """Return a context of the SQL after FROM for one query over the selected rows."""
 
-    def refuse(self, asked: AskedColumns) -> None:  # noqa: B027 - most answer for every column that they have
+    def refuse(self, requested: RequestedColumns) -> None:  # noqa: B027 - most answer for every column that they have
         """Refuse, before anything is paid, columns that the source cannot answer for in their roles."""
 
     def with_duplicates(self) -> Self:

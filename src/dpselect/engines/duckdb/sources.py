@@ -11,7 +11,7 @@ from dpselect.engines.duckdb.files import open_file_scan
 from dpselect.engines.duckdb.scans import Scan, SqlScan, describe_columns
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.sources.files import find
+from dpselect.engines.sources.files import find_files
 from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
 from dpselect.engines.sources.wrapped import in_memory
 from dpselect.errors import SourceError, came
@@ -47,9 +47,9 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
         lake = open_lake(source, table)
         return FrameScan(lake.names, lake, fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)) or is_delta_table(source):
-        files = find(source)
-        if csv.said and files.kind not in ("csv", "tsv"):
-            name, value = next(iter(csv.said.items()))
+        files = find_files(source)
+        if csv.unusual_options and files.kind not in ("csv", "tsv"):
+            name, value = next(iter(csv.unusual_options.items()))
             raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
         if files.kind == "duckdb":
             return _open_database_table(workspace, files.paths[0], table)

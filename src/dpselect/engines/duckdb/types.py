@@ -250,7 +250,7 @@ def label(value: object, sql_type: str) -> object:
     if sql_type == OBJECT and isinstance(value, str):
         from dpselect.engines.sources import objects
 
-        return objects.read(value)
+        return objects.decode_value(value)
     if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC)
     return value

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.temporary import Folder
-from dpselect.engines.memory import available, check_address_space
-from dpselect.engines.waiting import waited
+from dpselect.engines.memory import available_bytes, check_address_space
+from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, OutputError
 
 Row = tuple[Any, ...]
@@ -90,12 +90,12 @@ class Workspace:
             if progress is not None:
                 progress(self._progress_share())
 
-        return waited(work, tell=report_progress, stop=self.connection.interrupt, said=_fixed_error)
+        return run_interruptible(work, tell=report_progress, stop=self.connection.interrupt, fixed_error=_fixed_error)
 
     def leave_room(self) -> None:
         """Limit the memory to three quarters and spill the rest; rows have no order then. Inside guarded work."""
         self.rows("SET preserve_insertion_order = false")
-        memory = available()
+        memory = available_bytes()
         if memory is not None:
             self.rows(f"SET memory_limit = '{memory * 3 // 4} B'")
 
@@ -169,7 +169,7 @@ def sparing(workspace: Workspace, work: Callable[[], T]) -> T:
 @contextlib.contextmanager
 def _memory_limit(workspace: Workspace, max_bytes: int | None) -> Iterator[None]:
     """Limit DuckDB to `max_bytes` and to three quarters of the available memory inside."""
-    memory = available()
+    memory = available_bytes()
     limits = [limit for limit in (max_bytes, None if memory is None else memory * 3 // 4) if limit is not None]
     if limits:
         workspace.rows(f"SET memory_limit = '{min(limits)} B'")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpselect._ground.parameters import Progress
 from dpselect.engines.postgres.address import parse_address, public_address
 from dpselect.engines.sql.port import Columns, Row
-from dpselect.engines.waiting import waited
+from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class PostgresWorkspace:
             if progress is not None:
                 progress(None)
 
-        return waited(work, tell=report_progress, stop=self._cancel, said=self._fixed_error)
+        return run_interruptible(work, tell=report_progress, stop=self._cancel, fixed_error=self._fixed_error)
 
     def _cancel(self) -> None:
         import psycopg

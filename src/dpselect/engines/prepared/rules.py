@@ -13,7 +13,7 @@ from dpselect.errors import SourceError, came
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
-    from dpselect.engines.sources.scans.columns import AskedColumns
+    from dpselect.engines.sources.scans.columns import RequestedColumns
 
 ALL = "DATE 'infinity'"  # the period of counts over all time
 CODES = {"users": "u", "items": "i", "kept": "c"}  # dictionaries, and the columns of their codes
@@ -78,16 +78,16 @@ class Rules:
         """All columns that a question can name."""
         return tuple(dict.fromkeys([*self.stored, *([] if self.time is None else [self.time])]))
 
-    def refuse(self, asked: AskedColumns) -> None:
+    def refuse(self, requested: RequestedColumns) -> None:
         """Refuse a question that these data cannot answer as the source would: of another user or of an unkept time."""
-        user, periods = asked.user, asked.periods
+        user, periods = requested.user, requested.periods
         if user is not None and user != self.user:
             requirement = f"be {format_columns(self.user)}, for which these data were prepared"
             raise SourceError(
                 "user", requirement, came(format_columns(user)), "prepare the source again for another user"
             )
         exact_time_hint = f"prepare the source again with keep={self.time!r}"
-        for parameter, name in asked.named:
+        for parameter, name in requested.all_columns:
             if name == self.time and name not in self.stored and parameter != "time":
                 unkept_column = f"{name!r}, of which the {self.period} was"
                 raise SourceError(parameter, "use columns that were kept", unkept_column, exact_time_hint)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.sources.objects import texts, written
+from dpselect.engines.sources.objects import encode_texts, encode_values
 from dpselect.engines.sources.refused_types import cast_hint, refused_type
 from dpselect.errors import DataError
 
@@ -28,38 +28,38 @@ class Narrowed:
     loose: frozenset[str]
 
 
-def of_dict(columns: Mapping[str, Any], *, empty: bool) -> Narrowed:
-    """Columns of a dict by name: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
+def narrow_dict(columns: Mapping[str, Any], *, empty: bool) -> Narrowed:
+    """Return the columns of a dict by name: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
     read = [_column(name, values, empty=empty) for name, values in columns.items()]
     if len({len(column) for column, _ in read}) > 1 or len({_size(values) for values in columns.values()}) > 1:
         raise DataError("the columns of a dict must have the same length")
-    loose = frozenset(f"c{place}" for place, (_, loose) in enumerate(read) if loose)
-    return Narrowed({f"c{place}": column for place, (column, _) in enumerate(read)}, loose)
+    loose = frozenset(f"c{index}" for index, (_, loose) in enumerate(read) if loose)
+    return Narrowed({f"c{index}": column for index, (column, _) in enumerate(read)}, loose)
 
 
 def _column(name: str, values: Any, *, empty: bool) -> tuple[Array, bool]:
-    """Values as DuckDB scans them, and whether they have no declared type: then they are `objects.written`."""
+    """Return the values as DuckDB scans them, and whether they have no declared type: then they are encoded."""
     if isinstance(values, range) and _fits(values):
         values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
     elif not isinstance(values, np.ndarray) and isinstance(getattr(values, "dtype", None), np.dtype):
         values = np.asarray(values)
     if not isinstance(values, np.ndarray):
-        listed = _listed(values)
-        return written(listed[:0] if empty else listed), True
+        sequence = _as_sequence(values)
+        return encode_values(sequence[:0] if empty else sequence), True
     if values.ndim != 1:
         raise DataError("a column must be a one-dimensional array")
     array, kind = values[:0] if empty else values, values.dtype.kind
     if kind in "OS":
-        return written(array.tolist()), True
+        return encode_values(array.tolist()), True
     if kind in "UT":
-        return texts(array.tolist()), False
+        return encode_texts(array.tolist()), False
     if kind not in "biufM":
         raise refused_type(name, array.dtype.name, cast_hint("numpy", array.dtype.name, name))
-    return _moments(array_of(array)) if kind == "M" else array_of(array), False
+    return _moments(scannable_array(array)) if kind == "M" else scannable_array(array), False
 
 
-def array_of(array: Array) -> Array:
-    """The array in a type that DuckDB scans; texts of a fixed width as Python's own."""
+def scannable_array(array: Array) -> Array:
+    """Return the array in a type that DuckDB scans; texts of a fixed width as Python's own."""
     kind = array.dtype.kind
     if kind == "f" and array.dtype not in (np.float32, np.float64):
         return array.astype(np.float64)
@@ -73,7 +73,7 @@ def array_of(array: Array) -> Array:
 
 
 def _moments(array: Array) -> Array:
-    """Moments, without those beyond the years 1 to 9999: DuckDB fails where it converts one of them."""
+    """Return the moments; those beyond the years 1 to 9999 are missing: DuckDB fails where it converts one of them."""
     inside = _within_years(array)
     return array if inside.all() else np.where(inside, array, np.datetime64("NaT")).astype(array.dtype)
 
@@ -92,14 +92,14 @@ def _size(values: object) -> int:
     return len(values) if isinstance(values, Sized) else -1
 
 
-def _listed(values: Any) -> Sequence[object]:
-    """The values of a column that declares no type: a list, or what can be listed again and again."""
+def _as_sequence(values: Any) -> Sequence[object]:
+    """Return the values of a column that declares no type: a list, or what can be listed again and again."""
     if isinstance(values, (list, tuple)):
         return values
     for method in ("tolist", "to_list", "to_pylist"):  # NumPy and pandas, polars, PyArrow
         if hasattr(values, "__len__") and hasattr(values, method):
-            found: list[object] = getattr(values, method)()
-            return found
+            values_list: list[object] = getattr(values, method)()
+            return values_list
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray)):
         return list(values)
     # What only says `__array__` would choose a type for all of its values, and by them.

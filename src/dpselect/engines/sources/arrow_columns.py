@@ -24,8 +24,8 @@ _PER_SECOND = {"s": 1, "ms": 10**3}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_800  # seconds from 1970 to the years 1 and 10000
 
 
-def readable(column: Any, name: str, library: str = "") -> Any:
-    """An array of the same values in a type that DuckDB reads.
+def to_readable(column: Any, name: str, library: str = "") -> Any:
+    """Return an array of the same values in a type that DuckDB reads.
 
     Refuses a type without one, and says how to cast the column in this library.
     """
@@ -36,9 +36,9 @@ def readable(column: Any, name: str, library: str = "") -> Any:
         return column
     if types.is_dictionary(sort):
         text = str(sort.value_type) in ("string", "large_string", "string_view")
-        return column if text else _taken(readable(column.dictionary, name, library), column.indices)
+        return column if text else _take(to_readable(column.dictionary, name, library), column.indices)
     if types.is_run_end_encoded(sort):
-        return _taken(readable(column.values, name, library), _places_of_runs(column))
+        return _take(to_readable(column.values, name, library), _run_positions(column))
     if types.is_float16(sort):
         return column.cast(arrow.float32())
     if types.is_null(sort):
@@ -46,10 +46,10 @@ def readable(column: Any, name: str, library: str = "") -> Any:
     if types.is_timestamp(sort):
         return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
     if _is_decimal(sort):
-        return _of_few_digits(column)
-    if str(sort) in _VIEWS or any(getattr(types, f"is_{one}")(sort) for one in _PLAIN):
+        return _fitting_decimals(column)
+    if str(sort) in _VIEWS or any(getattr(types, f"is_{type_name}")(sort) for type_name in _PLAIN):
         return column
-    raise refused_type(name, _called(sort), cast_hint(library, _called(sort), name))
+    raise refused_type(name, _type_name(sort), cast_hint(library, _type_name(sort), name))
 
 
 def refuse_unknown_extension(extension: str, name: str, library: str) -> None:
@@ -62,22 +62,22 @@ def refuse_unknown_extension(extension: str, name: str, library: str) -> None:
 
 
 def declared_type(field: Any, name: str, library: str) -> Any:
-    """The type of a field of a schema; PyArrow has an extension type that it does not know as what it is stored in."""
+    """Return the type of a field of a schema; of an unknown extension type PyArrow has the one that it is stored in."""
     extension = (field.metadata or {}).get(b"ARROW:extension:name")
     if extension is not None:
         refuse_unknown_extension(extension.decode(errors="replace"), name, library)
     return field.type
 
 
-def _taken(values: Any, places: Any) -> Any:
-    """The values at these places, where views cannot be taken from."""
+def _take(values: Any, positions: Any) -> Any:
+    """Return the values at these positions, where views cannot be taken from."""
     arrow = sys.modules["pyarrow"]
     plain = {"string_view": arrow.large_string(), "binary_view": arrow.large_binary()}.get(str(values.type))
-    return (values if plain is None else values.cast(plain)).take(places)
+    return (values if plain is None else values.cast(plain)).take(positions)
 
 
-def _places_of_runs(column: Any) -> Any:
-    """For each row of a run-end encoded column the place of its value."""
+def _run_positions(column: Any) -> Any:
+    """Return for each row of a run-end encoded column the position of its value."""
     arrow = sys.modules["pyarrow"]
     ends = np.clip(column.run_ends.to_numpy() - column.offset, 0, len(column))
     return arrow.array(np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
@@ -88,8 +88,8 @@ def _is_decimal(sort: Any) -> bool:
     return bool(decimal and sort.precision <= 38 and 0 <= sort.scale <= sort.precision)
 
 
-def _called(sort: Any) -> str:
-    """The name of a type without what stands inside of it: names of fields may be data."""
+def _type_name(sort: Any) -> str:
+    """Return the name of a type without what is inside of it: names of fields may be data."""
     return str(sort).partition("<")[0]
 
 
@@ -98,16 +98,16 @@ def _compute() -> Any:
 
 
 def _moments(column: Any) -> Any:
-    """Moments of a zone in microseconds; those beyond the years 1 to 9999 do not fit and are missing."""
+    """Return moments of a zone in microseconds; those beyond the years 1 to 9999 do not fit and are missing."""
     arrow, compute, sort = sys.modules["pyarrow"], _compute(), column.type
     ticks, second = column.cast(arrow.int64()), _PER_SECOND[sort.unit]
     inside = compute.and_(compute.greater_equal(ticks, _FIRST * second), compute.less(ticks, _LAST * second))
-    kept = compute.if_else(inside, column, arrow.scalar(None, sort))
-    return kept.cast(arrow.timestamp("us", sort.tz))
+    fitting = compute.if_else(inside, column, arrow.scalar(None, sort))
+    return fitting.cast(arrow.timestamp("us", sort.tz))
 
 
-def _of_few_digits(column: Any) -> Any:
-    """Decimals of no more digits than their type declares; others, which nothing has checked yet, are missing.
+def _fitting_decimals(column: Any) -> Any:
+    """Return decimals of no more digits than their type declares; others, which nothing has checked yet, are missing.
 
     An engine that relies on the type would take some of their bits for another number. DuckDB reads 128 bits at most.
     """

@@ -9,7 +9,7 @@ UTF_8 = "utf-8"
 
 @dataclass(frozen=True)
 class CsvForm:
-    """What the owner says of the form of CSV files."""
+    """The form of CSV files, as their owner declares it."""
 
     newlines_in_values: bool = False
     columns: tuple[str, ...] | None = None  # of files without a header
@@ -18,9 +18,9 @@ class CsvForm:
     encoding: str = UTF_8
 
     @property
-    def said(self) -> dict[str, object]:
-        """What is not as usual, as a ledger knows it."""
-        every = {one.name: getattr(self, one.name) for one in fields(self)}
+    def unusual_options(self) -> dict[str, object]:
+        """The options that are not the usual ones, as a ledger knows them."""
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in every.items() if value != getattr(USUAL_CSV, name)}
 
 

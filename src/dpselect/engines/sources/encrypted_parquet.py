@@ -21,7 +21,7 @@ _ROW_GROUPS, _COLUMNS, _META_DATA, _PATH, _CRYPTO = 4, 1, 3, 3, 8
 
 
 def encrypted_columns(path: str) -> Collection[str] | None:
-    """The names of the encrypted columns of a file; None if even its footer is encrypted."""
+    """Return the names of the encrypted columns of a file; None if even its footer is encrypted."""
     with (
         contextlib.suppress(OSError, ValueError, IndexError, RecursionError, TypeError, KeyError),
         open(path, "rb") as file,
@@ -39,7 +39,7 @@ def encrypted_columns(path: str) -> Collection[str] | None:
 
 
 def _may_be_signed(end: bytes) -> bool:
-    """Can a footer that ends with these bytes be signed? The byte 0 ends what it says."""
+    """Return whether a footer that ends with these bytes can be signed. The byte 0 ends its struct."""
     return end[-1] != 0 or (end[0] == 0 and end[1:].count(0) < _ZEROS)
 
 
@@ -57,11 +57,11 @@ class _Compact:
         self._data, self._at = data, 0
 
     def struct(self) -> dict[int, Any]:
-        """The fields up to the byte 0 that ends them."""
+        """Read the fields up to the byte 0 that ends them."""
         fields: dict[int, Any] = {}
         field = 0
         while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._whole()
+            field = field + (head >> 4) if head >> 4 else self._integer()
             fields[field] = self._value(head & 15, field_of_struct=True)
         return fields
 
@@ -71,7 +71,7 @@ class _Compact:
         if kind == 3:
             return self._byte()
         if kind in (4, 5, 6):
-            return self._whole()
+            return self._integer()
         if kind in (7, 8):
             return self._bytes(8 if kind == 7 else self._number())
         if kind in (9, 10):
@@ -96,6 +96,6 @@ class _Compact:
             value, shift = value | (byte & 0x7F) << shift, shift + 7
         return value | byte << shift
 
-    def _whole(self) -> int:
+    def _integer(self) -> int:
         number = self._number()
         return number >> 1 ^ -(number & 1)

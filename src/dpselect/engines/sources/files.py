@@ -14,7 +14,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect._ground.parameters import suggest
-from dpselect.engines.sources.tables import is_delta, is_delta_table, is_lake, is_table, needed, place
+from dpselect.engines.sources.tables import (
+    is_delta,
+    is_delta_table,
+    is_lake,
+    is_table,
+    redact_address,
+    refuse_missing_package,
+)
 from dpselect.errors import DataError, SourceError, missing_source_error
 
 KINDS = {
@@ -62,39 +69,39 @@ class Files:
     """Of each path the start below which names of folders are columns; None for a file that was named itself."""
 
 
-def find(source: object) -> Files:
-    """The files that `source` names; a file that is not there is an error, for file names are public."""
+def find_files(source: object) -> Files:
+    """Return the files that `source` names; a file that is not there is an error, for file names are public."""
     if is_delta_table(source):
         return _delta(source)
-    given = source if isinstance(source, (list, tuple)) else [source]
-    if not given:
+    sources = source if isinstance(source, (list, tuple)) else [source]
+    if not sources:
         raise missing_source_error("source", "name at least one file", "an empty list")
-    if len(given) == 1 and isinstance(given[0], (str, os.PathLike)):
-        folder = os.path.expanduser(os.fsdecode(given[0]))
+    if len(sources) == 1 and isinstance(sources[0], (str, os.PathLike)):
+        folder = os.path.expanduser(os.fsdecode(sources[0]))
         if is_delta(folder):
             return _delta(folder)
-    placed = [(path, _root(one)) for one in given for path in _expanded(one)]
-    found = [path for path, _ in placed]
-    kinds = sorted({kind_of(path) for path in found})
+    paths_and_roots = [(path, _root(element)) for element in sources for path in _expand_element(element)]
+    paths = [path for path, _ in paths_and_roots]
+    kinds = sorted({kind_of(path) for path in paths})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
-    if kinds[0] in _ALONE and len(found) > 1:
-        raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
-    return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
+    if kinds[0] in _ALONE and len(paths) > 1:
+        raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(paths)} of them")
+    return Files(kinds[0], tuple(paths), roots=tuple(root for _, root in paths_and_roots))
 
 
 def refuse_absent(source: object) -> None:
     """Refuse files that are not there; of another source nothing is known before it is opened."""
     if isinstance(source, (str, os.PathLike)) and not is_lake(source) and "://" not in os.fsdecode(source):
-        find(source)
+        find_files(source)
 
 
-def _root(one: object) -> str | None:
-    """The start of paths below which names of folders are columns: a folder, or the part of a glob before its wildcard.
+def _root(element: object) -> str | None:
+    """Return the start of paths below which names of folders are columns: a folder, or a glob before its wildcard.
 
     None for a file: no folder of it was given.
     """
-    path = os.path.expanduser(os.fsdecode(one))  # type: ignore[arg-type] # it was expanded
+    path = os.path.expanduser(os.fsdecode(element))  # type: ignore[arg-type] # it was expanded
     if os.path.isdir(path):
         return os.path.join(path, "")
     if os.path.exists(path):
@@ -104,7 +111,7 @@ def _root(one: object) -> str | None:
 
 
 def prepared_path(source: object) -> str | None:
-    """The path of a file of prepared data, if a source is one."""
+    """Return the path of a file of prepared data, if a source is one."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = os.path.expanduser(os.fsdecode(source))
@@ -112,7 +119,7 @@ def prepared_path(source: object) -> str | None:
 
 
 def kind_of(path: str) -> str:
-    """What a file is, by its extension."""
+    """Return the kind of a file by its extension."""
     name = os.path.basename(path).lower()
     for extension in sorted(KINDS, key=len, reverse=True):
         if name.endswith(extension):
@@ -123,10 +130,12 @@ def kind_of(path: str) -> str:
             f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}', "
             "columns={user: 'VARCHAR', item: 'VARCHAR'})) TO 'rows.parquet'\")"
         )
-        must = "be JSON lines, Parquet or CSV rather than .json"
-        raise SourceError("source", must, repr(os.path.basename(path)), hint)
-    way = _WAYS.get(os.path.splitext(name)[1], f"known endings: {', '.join(KINDS)}")
-    raise SourceError("source", f"be {_KNOWN}", repr(os.path.basename(path)), way.format(name=os.path.basename(path)))
+        requirement = "be JSON lines, Parquet or CSV rather than .json"
+        raise SourceError("source", requirement, repr(os.path.basename(path)), hint)
+    hint_form = _WAYS.get(os.path.splitext(name)[1], f"known endings: {', '.join(KINDS)}")
+    raise SourceError(
+        "source", f"be {_KNOWN}", repr(os.path.basename(path)), hint_form.format(name=os.path.basename(path))
+    )
 
 
 def unlike_parquet(paths: Sequence[str]) -> str:
@@ -140,12 +149,14 @@ def unlike_parquet(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"one of {len(paths)} files"
 
 
-def _expanded(one: object) -> list[str]:
-    if not isinstance(one, (str, os.PathLike)):
-        raise SourceError("source", "be a list of paths", f"an element of type {type(one).__name__}")
-    if is_lake(one):
-        raise SourceError("source", "name a table or an address on its own", f"{place(os.fsdecode(one))!r} among files")
-    path = os.path.expanduser(os.fsdecode(one))
+def _expand_element(element: object) -> list[str]:
+    if not isinstance(element, (str, os.PathLike)):
+        raise SourceError("source", "be a list of paths", f"an element of type {type(element).__name__}")
+    if is_lake(element):
+        raise SourceError(
+            "source", "name a table or an address on its own", f"{redact_address(os.fsdecode(element))!r} among files"
+        )
+    path = os.path.expanduser(os.fsdecode(element))
     if "://" in path:
         hint = "download it, or pass the Arrow table that pyarrow.parquet.read_table makes of it"
         start = path.partition("://")[0]  # the rest may hold a password
@@ -153,11 +164,11 @@ def _expanded(one: object) -> list[str]:
             "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
         )
     if os.path.isdir(path):
-        return _inside(path)
+        return _list_folder(path)
     if os.path.exists(path):
         return [path]
     if _WILD & set(path):
-        return _matching(path)
+        return _match_glob(path)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise missing_source_error("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
@@ -169,39 +180,39 @@ def _visible(folder: str) -> list[str]:
     return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
-def _matching(pattern: str) -> list[str]:
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not found:
+def _match_glob(pattern: str) -> list[str]:
+    paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not paths:
         raise missing_source_error(
             "source", "match at least one file", repr(pattern), "** matches folders of any depth"
         )
-    for folder in sorted({os.path.dirname(path) for path in found}):
+    for folder in sorted({os.path.dirname(path) for path in paths}):
         _check_in_no_table(folder)
-    return found
+    return paths
 
 
 def _check_in_no_table(folder: str) -> None:
-    """Of the files of a table some may hold rows that were deleted since: what lies in one is not read by its place."""
-    for at in (path := Path(os.path.abspath(folder)), *path.parents):
-        if is_table(str(at)):
+    """Refuse a folder inside a table: some of the table's files may hold rows that were deleted since."""
+    for parent in (path := Path(os.path.abspath(folder)), *path.parents):
+        if is_table(str(parent)):
             hint = "some of its files may belong to an older version; name the table, and filter with where"
             raise SourceError("source", "not be inside a Delta or Iceberg table", repr(folder), hint)
 
 
-def _inside(folder: str) -> list[str]:
-    """All files of a known kind in a folder and below, hidden ones and databases left out."""
-    found: list[str] = []
+def _list_folder(folder: str) -> list[str]:
+    """Return all files of a known kind in a folder and below, hidden ones and databases left out."""
+    paths: list[str] = []
     _check_in_no_table(os.path.dirname(os.path.abspath(folder)))
-    for at, folders, names in os.walk(folder):
-        if is_table(at):
+    for parent, folders, names in os.walk(folder):
+        if is_table(parent):
             hint = "some of its files may belong to an older version; name the table on its own"
-            raise SourceError("source", "hold no Delta or Iceberg table", repr(at), hint)
+            raise SourceError("source", "hold no Delta or Iceberg table", repr(parent), hint)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        shown = [name for name in names if not name.startswith((".", "_"))]
-        found += [os.path.join(at, name) for name in shown if _is_data(name)]
-    if not found:
+        visible_names = [name for name in names if not name.startswith((".", "_"))]
+        paths += [os.path.join(parent, name) for name in visible_names if _is_data(name)]
+    if not paths:
         raise missing_source_error("source", f"be a folder that holds {_KNOWN} files", repr(folder))
-    return sorted(found)
+    return sorted(paths)
 
 
 def _is_data(name: str) -> bool:
@@ -222,16 +233,18 @@ _TYPES = {
 
 
 def _delta(source: Any) -> Files:
-    """The files that a Delta table has now, or that a DeltaTable has, which may be of an older version."""
+    """Return the files that a Delta table has now, or that a DeltaTable has, which may be of an older version."""
     folder = source if isinstance(source, str) else unquote(source.table_uri.removeprefix("file://")).rstrip("/")
     line = (
         'pa.table(deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t")) for its DeltaTable `table`'
     )
     if "://" in folder:
-        raise SourceError("source", "be a DeltaTable of a folder on this machine", place(folder), f"pass {line}")
+        raise SourceError(
+            "source", "be a DeltaTable of a folder on this machine", redact_address(folder), f"pass {line}"
+        )
     if re.search("%[0-9A-Fa-f]{2}", folder):  # which the package takes for another letter, and so another folder
         raise SourceError("source", "be a Delta table whose path has no % before two digits", repr(folder))
-    with needed("lake"):
+    with refuse_missing_package("lake"):
         from deltalake import DeltaTable
     wrong = ""
     try:

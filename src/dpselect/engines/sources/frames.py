@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.engines.sources.array_columns import Narrowed, array_of, of_dict
-from dpselect.engines.sources.arrow_columns import declared_type, readable
-from dpselect.engines.sources.objects import texts, written
-from dpselect.engines.sources.polars_counts import counted
+from dpselect.engines.sources.array_columns import Narrowed, narrow_dict, scannable_array
+from dpselect.engines.sources.arrow_columns import declared_type, to_readable
+from dpselect.engines.sources.objects import encode_texts, encode_values
+from dpselect.engines.sources.polars_counts import count_users
 from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type
 from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, SourceError
@@ -50,26 +50,31 @@ class Frame:
     """The columns, told apart without letter case."""
     narrow: Callable[[Sequence[int], bool], Narrowed]
     """From places of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
-    counts: Callable[[int, int, int | None], Any] = lambda _user, _item, _most: None
+    counts: Callable[[int, int, int | None], Any] = lambda _user, _item, _max_items: None
     """The items i and how many users n each has, from places of columns; None where DuckDB must count."""
 
 
 def frame_of(source: Any) -> Frame | None:
-    """The frame that a caller gave, known by its class without importing any package; None for what is none."""
+    """Return the frame that a caller gave, by its class and without importing any package; None for anything else."""
     if isinstance(source, Mapping):
         names = _names(source)
-        return Frame(names, lambda places, empty: of_dict(_some(source, names, places), empty=empty))
-    for package, classes, made in _KINDS:
+        return Frame(
+            names, lambda positions, empty: narrow_dict(_select_columns(source, names, positions), empty=empty)
+        )
+    for package, classes, build in _KINDS:
         module = sys.modules.get(package)
         if module is not None and isinstance(source, tuple(getattr(module, name) for name in classes)):
-            return made(source)
-    found = _understood(source)
-    return _stream(source) if found is None and hasattr(type(source), "__arrow_c_stream__") else found
+            return build(source)
+    frame = _frame_of_narwhals(source)
+    return _stream(source) if frame is None and hasattr(type(source), "__arrow_c_stream__") else frame
 
 
-def _some(columns: Mapping[object, object], names: Sequence[str], places: Sequence[int]) -> dict[str, object]:
+def _select_columns(
+    columns: Mapping[object, object], names: Sequence[str], positions: Sequence[int]
+) -> dict[str, object]:
+    """Return the columns at these positions."""
     values = list(columns.values())
-    return {names[at]: values[at] for at in places}
+    return {names[position]: values[position] for position in positions}
 
 
 def _names(columns: Iterable[object]) -> tuple[str, ...]:
@@ -79,8 +84,8 @@ def _names(columns: Iterable[object]) -> tuple[str, ...]:
 def _arrow(source: object) -> Any:
     with contextlib.suppress(ImportError):
         return importlib.import_module("pyarrow")
-    must = "be a file or a dict of arrays where PyArrow is not installed"
-    raise SourceError("source", must, f"a {type(source).__name__}", "pip install pyarrow")
+    requirement = "be a file or a dict of arrays where PyArrow is not installed"
+    raise SourceError("source", requirement, f"a {type(source).__name__}", "pip install pyarrow")
 
 
 def stream_of(
@@ -92,16 +97,19 @@ def stream_of(
     empty: bool,
     library: str = "",
 ) -> Narrowed:
-    """Batches of columns of these names and types, each in a type that DuckDB reads; `library` is the caller's."""
+    """Return batches of columns in types that DuckDB reads; `library` is the caller's, `loose` columns have no type."""
     arrow = sys.modules["pyarrow"]
-    read = [readable(arrow.nulls(0, one), name, library).type for one, name in zip(types, names, strict=True)]
-    schema = arrow.schema([(f"c{place}", one) for place, one in enumerate(read)])
+    types_read = [
+        to_readable(arrow.nulls(0, source_type), name, library).type
+        for source_type, name in zip(types, names, strict=True)
+    ]
+    schema = arrow.schema([(f"c{index}", source_type) for index, source_type in enumerate(types_read)])
     rows = (
-        arrow.RecordBatch.from_arrays(list(map(readable, batch.columns, names)), schema=schema)
+        arrow.RecordBatch.from_arrays(list(map(to_readable, batch.columns, names)), schema=schema)
         for columns in (() if empty else batches)
         for batch in arrow.table(columns, names).to_batches(_PIECE)
     )
-    unknown = frozenset(f"c{place}" for place, none in enumerate(loose) if none)
+    unknown = frozenset(f"c{index}" for index, is_loose in enumerate(loose) if is_loose)
     return Narrowed(arrow.RecordBatchReader.from_batches(schema, rows), unknown)
 
 
@@ -109,60 +117,63 @@ def stream_of(
 
 
 def _stream(source: Any) -> Frame:
-    """Whatever has `__arrow_c_stream__` and can be read more than once, as tables of PyArrow can."""
+    """Return the frame of an object with `__arrow_c_stream__` that can be read more than once, as PyArrow's tables."""
     if hasattr(source, "read_all") or hasattr(source, "__next__"):  # a reader, as PyArrow and others have it
         hint = f"{_ANEW}; give reader.read_all()"
         raise SourceError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
     names = _names(_reader(source).schema.names)
 
-    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         reader = _reader(source)
-        batches = ([batch.column(at) for at in places] for batch in reader)
-        types = [declared_type(reader.schema.field(at), names[at], "pyarrow") for at in places]
-        return stream_of([names[at] for at in places], types, batches, empty=empty, library="pyarrow")
+        batches = ([batch.column(position) for position in positions] for batch in reader)
+        types = [declared_type(reader.schema.field(position), names[position], "pyarrow") for position in positions]
+        return stream_of([names[position] for position in positions], types, batches, empty=empty, library="pyarrow")
 
     return Frame(names, narrow)
 
 
-def _reader(source: Any, said: tuple[str, str] = _NONE) -> Any:
-    """A new stream of all rows, of which none is read yet."""
+def _reader(source: Any, failure: tuple[str, str] = _NONE) -> Any:
+    """Open a new stream of all rows, of which none is read yet."""
     arrow = _arrow(source)
     with contextlib.suppress(Exception):  # whatever it is: its text may quote rows
         return arrow.RecordBatchReader.from_stream(source)
-    raise DataError(*said)
+    raise DataError(*failure)
 
 
 # ---- polars
 
 
 def _polars(frame: Any) -> Frame:
-    """A polars DataFrame or LazyFrame. A lazy one is collected for each question, these columns only."""
+    """Return a polars DataFrame or LazyFrame. A lazy one is collected for each question, these columns only."""
     names = _names(frame.collect_schema().names())
 
-    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         polars, dtypes = sys.modules["polars"], frame.collect_schema().dtypes()
-        loose = [dtypes[at] == polars.Object for at in places]
-        rows = frame.lazy().select(polars.nth(at).alias(f"c{place}") for place, at in enumerate(places))
+        loose = [dtypes[position] == polars.Object for position in positions]
+        rows = frame.lazy().select(polars.nth(position).alias(f"c{index}") for index, position in enumerate(positions))
 
         def collected(rows: Any) -> Any:
-            """A reader of the rows, in which objects are texts: a stream of Arrow data would have their addresses."""
-            found = rows.collect()
-            for place in (place for place, none in enumerate(loose) if none):
-                read = written(found.to_series(place)).tolist()
-                found = found.replace_column(place, polars.Series(f"c{place}", read, polars.String))
-            return _reader(found, _NOT_ARROW)
+            """Open a reader of the rows, with objects as texts: a stream of Arrow data would have their addresses."""
+            frame = rows.collect()
+            for index in (index for index, is_loose in enumerate(loose) if is_loose):
+                encoded = encode_values(frame.to_series(index)).tolist()
+                frame = frame.replace_column(index, polars.Series(f"c{index}", encoded, polars.String))
+            return _reader(frame, _NOT_ARROW)
 
-        for at in places:
-            if str(dtypes[at]) in _NOT_IN_ARROW:
-                raise refused_type(names[at], str(dtypes[at]), cast_hint("polars", str(dtypes[at]), names[at]))
-        own = [names[at] for at in places]
+        for position in positions:
+            if str(dtypes[position]) in _NOT_IN_ARROW:
+                raise refused_type(
+                    names[position], str(dtypes[position]), cast_hint("polars", str(dtypes[position]), names[position])
+                )
+        narrowed_names = [names[position] for position in positions]
         types = [
-            declared_type(one, name, "polars") for one, name in zip(collected(rows.clear()).schema, own, strict=True)
+            declared_type(field, name, "polars")
+            for field, name in zip(collected(rows.clear()).schema, narrowed_names, strict=True)
         ]
-        batches = (batch.columns for whole in (rows,) for batch in collected(whole))
-        return stream_of(own, types, batches, loose, empty=empty, library="polars")
+        batches = (batch.columns for lazy_rows in (rows,) for batch in collected(lazy_rows))
+        return stream_of(narrowed_names, types, batches, loose, empty=empty, library="polars")
 
-    return Frame(names, narrow, partial(counted, frame))
+    return Frame(names, narrow, partial(count_users, frame))
 
 
 # ---- pandas
@@ -172,22 +183,24 @@ Piece = Callable[[slice], Any]
 
 
 def _pandas(frame: Any) -> Frame:
-    """A pandas DataFrame; the index is not a column."""
+    """Return a pandas DataFrame; the index is not a column."""
     names = _names(frame.columns)
     _arrow(frame)
 
-    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
-        pieces, loose = zip(*(_piece(frame.iloc[:, at], names[at]) for at in places), strict=True)
+    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+        pieces, loose = zip(*(_piece(frame.iloc[:, position], names[position]) for position in positions), strict=True)
         starts = range(0, len(frame), _PIECE)
         batches = ([piece(slice(start, start + _PIECE)) for piece in pieces] for start in starts)
         types = [piece(slice(0)).type for piece in pieces]
-        return stream_of([names[at] for at in places], types, batches, loose, empty=empty, library="pandas")
+        return stream_of(
+            [names[position] for position in positions], types, batches, loose, empty=empty, library="pandas"
+        )
 
     return Frame(names, narrow)
 
 
 def _piece(series: Any, name: str) -> tuple[Piece, bool]:
-    """A column of pandas by its dtype, never by a value; and whether it declares no type."""
+    """Return a column of pandas by its dtype, never by a value; and whether it declares no type."""
     arrow, dtype = sys.modules["pyarrow"], series.dtype
     kind = type(dtype).__name__
     if kind == "SparseDtype":
@@ -196,12 +209,12 @@ def _piece(series: Any, name: str) -> tuple[Piece, bool]:
         return _categories(series.array, name)
     values = series.to_numpy() if isinstance(dtype, np.dtype) else None
     if values is not None and dtype.kind == "O":
-        return lambda part: arrow.array(written(values[part]), arrow.large_string()), True
+        return lambda part: arrow.array(encode_values(values[part]), arrow.large_string()), True
     if values is not None and dtype.kind in "biufM":
-        return lambda part: arrow.array(array_of(values[part]), from_pandas=True), False
+        return lambda part: arrow.array(scannable_array(values[part]), from_pandas=True), False
     if kind == "StringDtype" and dtype.storage == "python":
         texts_of = series.to_numpy(object)
-        return lambda part: arrow.array(texts(texts_of[part]), arrow.large_string()), False
+        return lambda part: arrow.array(encode_texts(texts_of[part]), arrow.large_string()), False
     if kind == "DatetimeTZDtype":
         series = series.dt.tz_convert("UTC")
     elif kind not in ("ArrowDtype", "StringDtype") and dtype.name not in _MASKED:
@@ -211,7 +224,7 @@ def _piece(series: Any, name: str) -> tuple[Piece, bool]:
 
 
 def _series(values: Any, dtype: Any) -> Any:
-    """A column of this type: where none is named, pandas looks whether all objects are texts."""
+    """Return a column of this type: where none is named, pandas looks whether all objects are texts."""
     return sys.modules["pandas"].Series(values, dtype=dtype)
 
 
@@ -235,8 +248,8 @@ def _categories(column: Any, name: str) -> tuple[Piece, bool]:
 # ---- narwhals
 
 
-def _understood(source: object) -> Frame | None:
-    """A frame of a package that we know through narwhals only, which is loaded for it; None for what is none."""
+def _frame_of_narwhals(source: object) -> Frame | None:
+    """Return a frame of a package that narwhals, which is loaded for it, alone can read; None for anything else."""
     package = type(source).__module__.partition(".")[0]
     if package in _OTHERS:
         with contextlib.suppress(ImportError):
@@ -252,17 +265,17 @@ def _understood(source: object) -> Frame | None:
 
 
 def _narwhals(frame: Any) -> Frame:
-    """Dask, Modin, cuDF, SQLFrame. A lazy one is collected for each question, these columns only."""
+    """Return a frame of Dask, Modin, cuDF or SQLFrame; a lazy one is collected for each question, by columns."""
     names = frame.collect_schema().names()
 
-    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
-        some = frame.select(names[at] for at in places)
-        some = (some.head(0) if empty else some).lazy()
+    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+        selected = frame.select(names[position] for position in positions)
+        selected = (selected.head(0) if empty else selected).lazy()
         if frame.implementation.name in _OF_PANDAS:
-            found = _pandas(some.collect("pandas").to_native())
+            collected = _pandas(selected.collect("pandas").to_native())
         else:
-            found = _stream(some.collect("pyarrow").to_native())
-        return found.narrow(range(len(places)), empty)
+            collected = _stream(selected.collect("pyarrow").to_native())
+        return collected.narrow(range(len(positions)), empty)
 
     return Frame(_names(names), narrow)
 

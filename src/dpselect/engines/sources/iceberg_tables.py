@@ -128,7 +128,7 @@ def _number(path: str) -> int:
 
 
 @lru_cache(maxsize=64)
-def _read(path: str, written: int, size: int) -> _Description:  # noqa: ARG001 - they tell whether it is the same file
+def _read(path: str, modified_ns: int, size: int) -> _Description:  # noqa: ARG001 - they tell whether it is the same file
     """Return what a description says of others; one that cannot be read lists none, and is of no other's table."""
     import gzip
     import json

@@ -49,46 +49,46 @@ Texts = npt.NDArray[np.object_]
 """Python texts, None where nothing can be read: what DuckDB reads as VARCHAR."""
 
 
-def written(values: Iterable[object]) -> Texts:
-    """Each value in its one form, None where it is missing. What a value becomes depends on that value alone."""
-    return _by_pieces(values, MARK, _written)
+def encode_values(values: Iterable[object]) -> Texts:
+    """Return each value as its one text, None where it is missing. The text depends on that value alone."""
+    return _by_pieces(values, MARK, _encode_piece)
 
 
-def texts(values: Iterable[object]) -> Texts:
+def encode_texts(values: Iterable[object]) -> Texts:
     """Values of a column that is declared as text: None for what is none, or no Unicode."""
     return _by_pieces(values, "", lambda piece: [_unicode(v) if isinstance(v, str) else None for v in piece])
 
 
-def read(text: str) -> object:
-    """The value that was written."""
+def decode_value(text: str) -> object:
+    """Return the value that was encoded."""
     if not text.startswith(MARK):
         return text
     return _READERS.get(text[1], _number)(text[2:])
 
 
-def _written(piece: Sequence[Any]) -> list[str | None]:
+def _encode_piece(piece: Sequence[Any]) -> list[str | None]:
     if set(map(type, piece)) == {int} and min(piece) >= 0 and max(piece) < _LARGEST:  # the same, a few times faster
-        return [_SIZES[len(plain)] + plain for plain in map(str, piece)]
-    return [_WRITERS.get(type(value), _other)(value) for value in piece]
+        return [_SIZES[len(digits)] + digits for digits in map(str, piece)]
+    return [_WRITERS.get(type(value), _derived)(value) for value in piece]
 
 
 def _by_pieces(values: Iterable[object], mark: str, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> Texts:
-    """Pieces of nothing but plain text are taken as they are: the same result, many times faster."""
-    found: list[Any] = []
+    """Encode values in pieces; those of nothing but plain text are taken as they are, many times faster."""
+    encoded: list[Any] = []
     for piece in _pieces(values):
         try:
-            found.extend(piece if _plain(piece, mark) else one_by_one(piece))
+            encoded.extend(piece if _plain(piece, mark) else one_by_one(piece))
         except MemoryError:
             raise
         except Exception:  # code that an object brings along: Python asks it for its class, say
-            found.extend(_alone(value, one_by_one) for value in piece)
-    array = np.empty(len(found), dtype=object)
-    array[:] = found
+            encoded.extend(_encode_alone(value, one_by_one) for value in piece)
+    array = np.empty(len(encoded), dtype=object)
+    array[:] = encoded
     return array
 
 
-def _alone(value: object, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> str | None:
-    """What fails to be read is missing."""
+def _encode_alone(value: object, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> str | None:
+    """Encode one value; one whose own code fails is missing."""
     try:
         return one_by_one((value,))[0]
     except MemoryError:
@@ -98,8 +98,8 @@ def _alone(value: object, one_by_one: Callable[[Sequence[Any]], list[str | None]
 
 
 def _pieces(values: Iterable[object]) -> Iterable[tuple[object, ...]]:
-    each = iter(values)
-    while piece := tuple(itertools.islice(each, _AT_ONCE)):
+    iterator = iter(values)
+    while piece := tuple(itertools.islice(iterator, _AT_ONCE)):
         yield piece
 
 
@@ -111,14 +111,14 @@ def _plain(piece: Sequence[Any], mark: str) -> bool:
 
 
 def _unicode(text: str) -> str | None:
-    """The text itself, as a plain str, if it can be written in UTF-8 and is not too long."""
+    """Return the text itself, as a plain str, if it can be written in UTF-8 and is not too long."""
     plain = str.__str__(text)
     size = None if len(plain) > LONGEST else _bytes_of(plain)
     return plain if size is not None and size <= LONGEST else None
 
 
 def _bytes_of(plain: str) -> int | None:
-    """How long a text is in UTF-8, None where it is no Unicode."""
+    """Return the length of a text in UTF-8, None where it is no Unicode."""
     try:
         return len(plain) if plain.isascii() else len(plain.encode())
     except UnicodeEncodeError:
@@ -134,7 +134,7 @@ def _truth(value: object) -> str:
     return f"{MARK}{TRUTH}true" if value else f"{MARK}{TRUTH}false"
 
 
-def _whole(value: int) -> str | None:
+def _integer(value: int) -> str | None:
     return _decimal(int.__repr__(value)) if -_LARGEST < value < _LARGEST else None
 
 
@@ -149,8 +149,8 @@ def _exact(value: Decimal) -> str | None:
     value = Decimal(value)
     if not value.is_finite():
         return None if value.is_nan() else INFINITY if value > 0 else LESS_INFINITY
-    digits, places = value.as_tuple()[1:]
-    short = len(digits) < LETTERS and abs(value.adjusted()) < LETTERS and abs(int(places)) < LETTERS
+    digits, exponent = value.as_tuple()[1:]
+    short = len(digits) < LETTERS and abs(value.adjusted()) < LETTERS and abs(int(exponent)) < LETTERS
     return _decimal(_without_exponent(value)) if short else None
 
 
@@ -160,7 +160,7 @@ def _without_exponent(value: Decimal) -> str:
 
 
 def _decimal(plain: str) -> str:
-    """A number in decimal notation, without zeros that say nothing."""
+    """Return a number in decimal notation, without zeros that say nothing."""
     size = len(plain) if "." not in plain else plain.index(".")
     if plain[0] != "-":
         return f"{MARK}{chr(MIDDLE + size)}{plain}"
@@ -172,13 +172,13 @@ def _bytes(value: bytes) -> str | None:
 
 
 def _moment(value: datetime.datetime) -> str | None:
-    """To the microsecond; NaT of pandas, which is such a value, has no year."""
+    """Return a moment to the microsecond; NaT of pandas, which is such a value, has no year."""
     try:
         parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
         if value.tzinfo is None:
             return f"{MARK}{MOMENT}{datetime.datetime(*parts).isoformat(' ')}"
-        there = datetime.datetime(*parts, tzinfo=value.tzinfo, fold=value.fold)
-        return f"{MARK}{ZONED}{there.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(' ')}"
+        zoned = datetime.datetime(*parts, tzinfo=value.tzinfo, fold=value.fold)
+        return f"{MARK}{ZONED}{zoned.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(' ')}"
     except Exception:  # a zone may be anybody's code, and beyond the years 1 to 9999 there is nothing
         return None
 
@@ -211,13 +211,13 @@ def _numpy(value: np.generic[Any]) -> str | None:
     return None if isinstance(plain, np.generic) else _WRITERS.get(type(plain), _missing)(plain)
 
 
-def _other(value: object) -> str | None:
-    """A value whose class is derived from one that is known, or one that is missing."""
+def _derived(value: object) -> str | None:
+    """Return a value whose class is derived from one that is known, or one that is missing."""
     if isinstance(value, np.generic) and not isinstance(value, (str, bytes, float)):
         return _numpy(value)
-    known = next((one for one in _DERIVED if isinstance(value, one)), None)
-    if known is not None:
-        return _DERIVED[known](value)
+    base = next((base_class for base_class in _DERIVED if isinstance(value, base_class)), None)
+    if base is not None:
+        return _DERIVED[base](value)
     uuid = sys.modules.get("uuid")  # it can draw random numbers, so it is not imported
     return uuid.UUID.__str__(value) if uuid is not None and type(value) is uuid.UUID else None
 
@@ -234,7 +234,7 @@ _ZERO = _decimal("0")
 _WRITERS: dict[type, Callable[[Any], str | None]] = {
     str: _text,
     bool: _truth,
-    int: _whole,
+    int: _integer,
     float: _float,
     type(None): _missing,
     Decimal: _exact,
@@ -245,7 +245,7 @@ _WRITERS: dict[type, Callable[[Any], str | None]] = {
 }
 _DERIVED: dict[type, Callable[[Any], str | None]] = {
     str: _text,
-    int: lambda value: _whole(int.__index__(value)),
+    int: lambda value: _integer(int.__index__(value)),
     float: lambda value: _float(float.__float__(value)),
     Decimal: _exact,
     bytes: lambda value: _bytes(bytes(memoryview(value)[: LONGEST + 1])),

@@ -14,8 +14,8 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def counted(frame: Any, user: int, item: int, most: int | None = None) -> Any | None:
-    """The items i of a frame and how many users n each has; None where DuckDB must count: it counts the same.
+def count_users(frame: Any, user: int, item: int, max_items: int | None = None) -> Any | None:
+    """Return the items i of a frame and how many users n each has; None where DuckDB must count: it counts the same.
 
     Of `most` items those with the most users are enough, and all that have as many as the last of these.
     """
@@ -30,13 +30,13 @@ def counted(frame: Any, user: int, item: int, most: int | None = None) -> Any | 
     counts = rows.drop_nulls().group_by("i").agg(users)
     n = polars.col("n")
     try:
-        return (counts if most is None else counts.filter(n >= n.top_k(most).min())).collect()
+        return (counts if max_items is None else counts.filter(n >= n.top_k(max_items).min())).collect()
     except polars.exceptions.PolarsError:  # text that is none, for example, which DuckDB leaves out
         return None
 
 
 def _sound(rows: Any, column: Any, sort: Any) -> Any:
-    """The rows without what is missing; invalid text, which polars takes from others, is an error."""
+    """Return the rows without what is missing; invalid text, which polars takes from others, is an error."""
     polars = sys.modules["polars"]
     if sort == polars.Date:
         return rows.filter(column.is_between(datetime.date.min, datetime.date.max))

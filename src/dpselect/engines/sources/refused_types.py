@@ -66,13 +66,13 @@ _KINDS = MappingProxyType(
 
 
 def refused_type(column: str, type_name: str, hint: str) -> SourceError:
-    """The error of a column of this type; both are known from the schema alone."""
-    must = "have columns of types that can be read exactly"
-    return SourceError("source", must, f"column {column!r} of type {type_name}", hint)
+    """Return the error of a column of this type; both are known from the schema alone."""
+    requirement = "have columns of types that can be read exactly"
+    return SourceError("source", requirement, f"column {column!r} of type {type_name}", hint)
 
 
 def cast_hint(library: str, type_name: str, column: str) -> str:
-    """What to do about a column of this type in a frame of this library, as a line to paste where there is one.
+    """Return how to cast a column of this type in a frame of this library, as a line to paste where there is one.
 
     >>> cast_hint("polars", "duration", "wait")
     "write its seconds as a number: frame.with_columns(pl.col('wait').dt.total_seconds(fractional=True))"

@@ -76,8 +76,8 @@ def _value_form(column: str, arrow_type: Any) -> str:
     if str(arrow_type) == "double":
         return f"CASE typeof({column}) WHEN 'real' THEN {column} END"
     if str(arrow_type) == "int64":
-        whole = f"CAST(CAST({column} AS INTEGER) AS REAL) = {column} AND {column} < {2**63 - 1}"
-        real = f"CASE WHEN {whole} THEN CAST({column} AS INTEGER) END"
+        equals_integer = f"CAST(CAST({column} AS INTEGER) AS REAL) = {column} AND {column} < {2**63 - 1}"
+        real = f"CASE WHEN {equals_integer} THEN CAST({column} AS INTEGER) END"
         return f"CASE typeof({column}) WHEN 'integer' THEN {column} WHEN 'real' THEN {real} END"
     short = f"CASE WHEN length(CAST({column} AS BLOB)) <= {LONGEST} THEN {column} END"
     return (

@@ -19,19 +19,22 @@ REMOTE = (*STORES, "https://", "http://")
 
 
 def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Is it Parquet at an address, an Iceberg table, or SQLite?"""
+    """Return whether a source is Parquet at an address, an Iceberg table, or SQLite."""
     if not isinstance(source, (str, os.PathLike)):
         return False
     return is_remote(source) or is_sqlite(_path(source)) or is_iceberg(_path(source))
 
 
 def is_sqlite(path: str) -> bool:
-    """Is it called as a file of SQLite? It is not opened: closing it would end locks that this process has on it."""
+    """Return whether a path is named as a file of SQLite.
+
+    It is not opened: closing it would end locks that this process has on it.
+    """
     return path.lower().endswith(SQLITE)
 
 
 def is_delta(folder: str) -> bool:
-    """Is it the folder of a Delta table?"""
+    """Return whether a folder is that of a Delta table."""
     return os.path.isdir(os.path.join(folder, "_delta_log"))
 
 
@@ -52,28 +55,28 @@ def _is_instance(source: object, package: str, name: str) -> bool:
 
 
 def is_table(folder: str) -> bool:
-    """Is it the folder of a Delta or Iceberg table? Some of its files may be of an older state."""
+    """Return whether a folder is that of a Delta or Iceberg table. Some of its files may be of an older state."""
     return is_delta(folder) or is_iceberg(folder)
 
 
 def is_remote(source: object) -> bool:
-    """Is it at an address?"""
+    """Return whether a source is at an address."""
     return isinstance(source, str) and source.startswith(REMOTE)
 
 
-def place(address: str) -> str:
-    """An address without what may be a secret: all before an @, for a key may hold a / that should be written %2F."""
-    shown = re.split("[?#;]|%3f", address, maxsplit=1, flags=re.IGNORECASE)[0]
-    return re.sub("//.*(@|%40)", "//", shown, flags=re.DOTALL)
+def redact_address(address: str) -> str:
+    """Return an address without what may be a secret: all before an @, for a key may hold a / not written as %2F."""
+    public = re.split("[?#;]|%3f", address, maxsplit=1, flags=re.IGNORECASE)[0]
+    return re.sub("//.*(@|%40)", "//", public, flags=re.DOTALL)
 
 
-def state(source: str | os.PathLike[str]) -> list[str]:
-    """The files whose last write tells which state of a table this is; none at an address."""
+def state_files(source: str | os.PathLike[str]) -> list[str]:
+    """Return the files whose last write tells which state of a table this is; none at an address."""
     path = _path(source)
     if is_remote(source):
         return []
-    beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
-    return metadata_of(path) or [path, *(one for one in beside if os.path.exists(one) and os.path.getsize(one))]
+    logs = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
+    return metadata_of(path) or [path, *(log for log in logs if os.path.exists(log) and os.path.getsize(log))]
 
 
 def refuse_table(table: str | None) -> None:
@@ -88,10 +91,10 @@ def _path(source: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def needed(extra: str) -> Iterator[None]:
-    """Around the import of a package that such a table needs."""
+def refuse_missing_package(extra: str) -> Iterator[None]:
+    """Turn a failed import of a package that such a table needs into a SourceError."""
     try:
         yield
     except ImportError as error:
-        got = f"no package {error.name or error}"
-        raise SourceError("source", "be a table that can be read here", got, install_hint(extra)) from None
+        missing = f"no package {error.name or error}"
+        raise SourceError("source", "be a table that can be read here", missing, install_hint(extra)) from None

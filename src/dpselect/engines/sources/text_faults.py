@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from dpselect.engines.sources.csv_form import UTF_8
-from dpselect.engines.sources.text_lines import MARK, Header, opened
+from dpselect.engines.sources.text_lines import MARK, Header, open_file
 from dpselect.engines.values import LONGEST
 
 Fault = str | None
@@ -20,16 +20,16 @@ _WHOLE = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?
 NOT_WELL_FORMED = "with a quote that has no other, or with text after a quote"
 
 
-def faults(
+def find_faults(
     path: str, judge: Callable[[str], Fault], *, header: int, encoding: str = UTF_8
 ) -> Iterator[tuple[int, Fault]]:
-    """The number of each line of a file, from 1, and what is wrong with it."""
+    """Yield the number of each line of a file, from 1, and what is wrong with it."""
     number = 0
-    with opened(path) as file:
+    with open_file(path) as file:
         while line := file.readline(LONGEST + 1):
             number += 1
-            rest = line
-            while not rest.endswith(b"\n") and (rest := file.readline(LONGEST)):
+            piece = line
+            while not piece.endswith(b"\n") and (piece := file.readline(LONGEST)):
                 pass
             if number > header:
                 text = line.removeprefix(MARK) if number == 1 else line
@@ -46,22 +46,26 @@ def _fault(line: bytes, judge: Callable[[str], Fault], encoding: str) -> Fault:
 
 
 def csv_judge(header: Header) -> Callable[[str], Fault]:
-    """What keeps one line from being a record of these columns."""
+    """Return a function that finds what keeps one line from being a record of these columns."""
 
     def judge(line: str) -> Fault:
         if not line and len(header.names) > 1:
             return BLANK
-        found = fields(line.encode(), header.delimiter)
-        if not found:
+        line_fields = split_fields(line.encode(), header.delimiter)
+        if not line_fields:
             return NOT_WELL_FORMED
-        wanted = len(header.names)
-        return None if len(found) == wanted else f"of {len(found)} fields where the header has {wanted}"
+        expected_number = len(header.names)
+        return (
+            None
+            if len(line_fields) == expected_number
+            else f"of {len(line_fields)} fields where the header has {expected_number}"
+        )
 
     return judge
 
 
 def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
-    """What keeps one line from being a record; `reads` is asked where Python's own reader stumbles."""
+    """Return a function that finds what keeps a line from being a record; `reads` decides if Python's reader fails."""
 
     def judge(line: str) -> Fault:
         try:
@@ -76,8 +80,8 @@ def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
     return judge
 
 
-def fields(line: bytes, delimiter: str) -> list[bytes]:
-    """The fields of one line as they are written; none where it is not well formed."""
+def split_fields(line: bytes, delimiter: str) -> list[bytes]:
+    """Return the fields of one line as they are written; none where it is not well formed."""
     mark = re.escape(delimiter.encode())
     field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + mark + rb"]*+)"
     if not re.fullmatch(field + rb"(?:" + mark + field + rb")*+", line):

@@ -28,16 +28,16 @@ MARK = b"\xef\xbb\xbf"
 _BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
 
 
-def opened(path: str) -> BinaryIO:
-    """A file as bytes, unpacked if it is a .gz."""
+def open_file(path: str) -> BinaryIO:
+    """Open a file as bytes, unpacked if it is a .gz."""
     return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
 def first_line(path: str, skip: int = 0) -> bytes | None:
-    """The first line after those that are skipped, without its end, or as much of it as a line may have; or None."""
-    with opened(path) as file:
+    """Return the first line after those that are skipped, without its end, or as much as a line may have; or None."""
+    with open_file(path) as file:
         for _ in range(skip):
-            while (passed := file.readline(LONGEST)) and not passed.endswith(b"\n"):
+            while (skipped := file.readline(LONGEST)) and not skipped.endswith(b"\n"):
                 pass
         line = file.readline(LONGEST)
     line = line if skip else line.removeprefix(MARK)
@@ -47,8 +47,8 @@ def first_line(path: str, skip: int = 0) -> bytes | None:
 def blocks(
     path: str, *, header: int, size: int = _BLOCK, longest: int = LONGEST, encoding: str = UTF_8
 ) -> Iterator[bytes]:
-    """The lines of a file after so many first ones, in UTF-8, each with a line feed and no carriage return before."""
-    for lines in _whole(path, header, size, longest):
+    """Yield the lines of a file after so many first ones, in UTF-8, each with a line feed and no carriage return."""
+    for lines in _whole_lines(path, header, size, longest):
         block = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
         block = block if encoding == UTF_8 else _in_utf8(block, encoding)
         block = block if _readable(block) and len(block) <= longest else _read_on(block, longest)
@@ -57,7 +57,7 @@ def blocks(
 
 
 def _in_utf8(block: bytes, encoding: str) -> bytes:
-    """The lines of another encoding; one with bytes that it does not have is left out alone."""
+    """Return the lines of another encoding; one with bytes that it does not have is left out alone."""
     try:
         return block.decode(encoding).encode()
     except UnicodeDecodeError:
@@ -65,25 +65,25 @@ def _in_utf8(block: bytes, encoding: str) -> bytes:
         return b"".join(_in_utf8(line, encoding) + b"\n" for line in lines if _readable(line, encoding))
 
 
-def _whole(path: str, header: int, size: int, longest: int) -> Iterator[bytes]:
-    """Blocks that end where lines do. No more than a line that is too long is ever held."""
-    with opened(path) as file:
-        rest = file.read(len(MARK)).removeprefix(MARK)
+def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[bytes]:
+    """Yield blocks that end where lines do. No more than a line that is too long is ever held."""
+    with open_file(path) as file:
+        buffer = file.read(len(MARK)).removeprefix(MARK)
         skipping = header
-        while more := file.read(size):
-            rest += more
-            while skipping and rest:
-                _, found, rest = rest.partition(b"\n")
-                skipping -= bool(found)
-            cut = rest.rfind(b"\n") + 1
-            yield rest[:cut]
-            rest = rest[cut:]
-            if len(rest) > longest:
-                rest, skipping = b"", 1
+        while chunk := file.read(size):
+            buffer += chunk
+            while skipping and buffer:
+                _, line_feed, buffer = buffer.partition(b"\n")
+                skipping -= bool(line_feed)
+            cut = buffer.rfind(b"\n") + 1
+            yield buffer[:cut]
+            buffer = buffer[cut:]
+            if len(buffer) > longest:
+                buffer, skipping = b"", 1
         if skipping:
-            rest = rest.partition(b"\n")[2]
-        if rest:
-            yield rest if rest.endswith(b"\n") else rest + b"\n"
+            buffer = buffer.partition(b"\n")[2]
+        if buffer:
+            yield buffer if buffer.endswith(b"\n") else buffer + b"\n"
 
 
 def _readable(block: bytes, encoding: str = UTF_8) -> bool:
@@ -97,7 +97,7 @@ def _readable(block: bytes, encoding: str = UTF_8) -> bool:
 
 
 def _read_on(block: bytes, longest: int) -> bytes:
-    """The lines that can be read."""
+    """Return the lines that can be read."""
     lines = block.split(b"\n")[:-1]
     return b"".join(line + b"\n" for line in lines if len(line) < longest and _readable(line))
 
@@ -108,7 +108,7 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 @dataclass(frozen=True)
 class Header:
-    """How the fields of a CSV file are separated, what its columns are called, and how many lines stand before rows."""
+    """The header of a CSV file: its delimiter, names of columns, and how many lines precede rows."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -116,8 +116,8 @@ class Header:
     encoding: str = UTF_8
 
 
-def header(path: str, kind: str, form: CsvForm) -> Header | None:
-    """The header of a file, None where it has no bytes."""
+def read_header(path: str, kind: str, form: CsvForm) -> Header | None:
+    """Read the header of a file, None where it has no bytes."""
     line: bytes | None = None
     usual = "\t" if kind == "tsv" else ","
     names: list[str] = []
@@ -136,27 +136,27 @@ def header(path: str, kind: str, form: CsvForm) -> Header | None:
             and names
             and not re.fullmatch("sep=.", text, re.IGNORECASE)
             and len(line) <= LONGEST
-            and not _twice(names)
+            and not _duplicate_position(names)
         ):
             return Header(delimiter, tuple(unique(names)), form.skip + 1, form.encoding)
     except (*UNREADABLE, UnicodeError):
         pass
-    if (place := _twice(names)) is not None:  # in a file without a header the names would be data
+    if (position := _duplicate_position(names)) is not None:  # in a file without a header the names would be data
         hint = "name the columns: dps.CSV(path, columns=[...], skip=1)"
-        raise DataError(f"the header of {path} names column {place} as another column too", hint)
+        raise DataError(f"the header of {path} names column {position} as another column too", hint)
     hint = "its first line must name its columns, in UTF-8 and on one line; lines end with a line feed"
     if line is not None and re.fullmatch(rb"sep=.", line, re.IGNORECASE):
         hint = f"its first line, {line.decode(errors='replace')}, is Excel's and names none: tail -n +2 FILE > rows.csv"
     raise DataError(f"{path} has no header that can be read", hint)
 
 
-def _twice(names: list[str]) -> int | None:
-    """The place of the first column whose name another one before it has."""
-    return next((place + 1 for place, name in enumerate(names) if name and name in names[:place]), None)
+def _duplicate_position(names: list[str]) -> int | None:
+    """Return the position, from 1, of the first column whose name another one before it has."""
+    return next((index + 1 for index, name in enumerate(names) if name and name in names[:index]), None)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """The fields of a line, none where it is not well formed."""
+    """Return the fields of a line, none where it is not well formed."""
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
@@ -165,12 +165,12 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 def unique(names: Iterable[str]) -> list[str]:
     """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
-    taken: set[str] = set()
-    found = []
+    unavailable: set[str] = set()
+    unique_names = []
     for position, name in enumerate(names):
         base = name or f"column{position}"
-        ways = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-        fresh = next(way for way in ways if way not in taken)
-        taken.add(fresh)
-        found.append(fresh)
-    return found
+        candidates = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
+        fresh = next(candidate for candidate in candidates if candidate not in unavailable)
+        unavailable.add(fresh)
+        unique_names.append(fresh)
+    return unique_names

@@ -37,7 +37,7 @@ def in_memory(source: object) -> str | None:
 
 
 def home_of(source: Any, table: str | None) -> Home:
-    """Where the rows of an Ibis table are, as its own engine takes them.
+    """Return where the rows of an Ibis table are, as its own engine takes them.
 
     Over DuckDB and polars an expression stays one. Over PostgreSQL only a table or view is read: Ibis would fetch the
     rows of an expression as Python's values, and one date that Python does not have would make the question fail.
@@ -60,8 +60,8 @@ def home_of(source: Any, table: str | None) -> Home:
     return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
 
 
-def called(source: Any) -> list[str]:
-    """What a ledger calls it: its engine, and a digest of the SQL that it stands for, in which no row is.
+def ledger_name(source: Any) -> list[str]:
+    """Return the name of a table in a ledger: its engine, and a digest of its SQL, in which no row is.
 
     Over polars, where there is no SQL, all are called the same, as frames of polars are.
     """
@@ -69,8 +69,8 @@ def called(source: Any) -> list[str]:
     if backend.name == "postgres":
         from dpselect.engines.postgres import address
 
-        place, table = home_of(source, None)
-        return ["ibis", address.identity(str(place)), str(table)]
+        home, table = home_of(source, None)
+        return ["ibis", address.identity(str(home)), str(table)]
     if backend.name != "duckdb":
         return ["ibis", backend.name]
     sql = _guarded(lambda: str(backend.compile(source)))
@@ -78,11 +78,11 @@ def called(source: Any) -> list[str]:
 
 
 def _in_duckdb(source: Any, backend: Any) -> Home:
-    """A table of the connection by its name, where that can mean only one; else the query, as a relation."""
+    """Return a table of the connection by its name, where that can mean only one; else the query, as a relation."""
     operation = source.op()
     if isinstance(operation, _operations().DatabaseTable):
-        place = operation.namespace
-        names = [name for name in (place.catalog, place.database, operation.name) if name is not None]
+        namespace = operation.namespace
+        names = [name for name in (namespace.catalog, namespace.database, operation.name) if name is not None]
         if not any(mark in name for name in names for mark in '."'):
             return backend.con, ".".join(names)
     source.limit(0).to_pyarrow()  # no row: but with it Ibis hands the expression's own tables and functions over
@@ -90,7 +90,7 @@ def _in_duckdb(source: Any, backend: Any) -> Home:
 
 
 def _backend(source: Any) -> Any:
-    """The one connection that an expression is about."""
+    """Return the one connection that an expression is about."""
     try:
         return source.get_backend()
     except Exception:  # whatever it is: Ibis may quote the expression, whose values are whose they are
@@ -100,7 +100,7 @@ def _backend(source: Any) -> Any:
 
 
 def _guarded(work: Callable[[], T]) -> T:
-    """The result of `work`, or an error of fixed text: what an engine says may quote rows."""
+    """Return the result of `work`, or raise an error of fixed text: an engine's messages may quote rows."""
     try:
         return work()
     except (ParameterError, DataError):

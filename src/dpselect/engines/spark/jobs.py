@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
-from dpselect.engines.waiting import waited
+from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ class SparkWork:
             with suppress(Exception):
                 context.cancelJobGroup(group)
 
-        return waited(
+        return run_interruptible(
             self._inheriting(run_in_group),
             tell=report_progress,
             stop=cancel,
-            said=lambda error: fixed_error(error, self.display_name),
+            fixed_error=lambda error: fixed_error(error, self.display_name),
             name=_THREAD,
         )
 

@@ -173,7 +173,7 @@ class SqlEngine(QuestionsByGroup):
             [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
-    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
+    def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_other_width(domain, len(self._types))
         if isinstance(domain, Span):
@@ -182,7 +182,7 @@ class SqlEngine(QuestionsByGroup):
             if domain not in self._domains:
                 self._domains[domain] = self._database.put_domain(domain, self._types)
             refuse_k_above_size(k, self._domains[domain][1])
-            refuse_large_domain(self._domains[domain][1], most)
+            refuse_large_domain(self._domains[domain][1], max_items)
 
     def leave_out(self, items: Listed | Column) -> None:
         """Leave the rows of these items out of all questions from now on."""
@@ -226,9 +226,9 @@ class SqlEngine(QuestionsByGroup):
         sql = questions.names_and_counts(counts, "i" if span else self._item.label_form, listed=not span)
         items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
-            from dpselect.engines.count_groups import spanned
+            from dpselect.engines.count_groups import span_groups
 
-            return spanned(domain, items_and_counts)
+            return span_groups(domain, items_and_counts)
         return CountGroups.from_items(
             [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )

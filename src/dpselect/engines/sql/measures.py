@@ -62,7 +62,7 @@ def parse_measures(measures: Sequence[Measure], row: Sequence[int]) -> list[Meas
 
 
 def _parse_measure(measure: Measure, steps_above_minimum: int, users: int) -> Measured:
-    return Measured.of(measure, steps_above_minimum, users) if users else NOBODY
+    return Measured.from_minimum(measure, steps_above_minimum, users) if users else NOBODY
 
 
 def _compile_place(index: int, measure: Measure, dialect: Dialect) -> str:

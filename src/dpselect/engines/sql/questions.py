@@ -54,7 +54,7 @@ def scan_rows(
 
 def _user_in_period(time: RowPeriods, dialect: Dialect) -> str:
     """Compile the user u in one period."""
-    period = time.place(lambda period: fill_template(dialect.period, str(period)))
+    period = time.position_sql(lambda period: fill_template(dialect.period, str(period)))
     if dialect.in_period is not None:
         return fill_template(dialect.in_period, period)
     return time.spelling.binary(f"concat({period}, {fill_template(dialect.text, 'u')})")

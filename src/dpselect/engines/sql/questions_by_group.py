@@ -51,7 +51,7 @@ class QuestionsByGroup(ABC):
     _numbered_groups: tuple[Sets, Callable[[Int64], str]] | None
 
     @abstractmethod
-    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
+    def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
         """Refuse a domain that does not fit the item column."""
 
     @property
@@ -247,7 +247,7 @@ class QuestionsByGroup(ABC):
         from dpselect.aggregates.groups import FoundGroups
 
         if isinstance(groups, FoundGroups):
-            return groups.place
+            return groups.stored_at
         self.check_groups(groups)
         return self._group_lists[groups]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, inverse, sets_of
-from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.memory import available_bytes, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.port import SqlType, int64
@@ -26,7 +26,7 @@ PEAK_OVER_FETCHED = 8  # at the peak, over the bytes of the columns: with their 
 def read_user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
     """Return every user's distinct items: built from the rows if they are fetched, else numbered by the database."""
     if item_type.label_form == "i":
-        memory = available()
+        memory = available_bytes()
         max_bytes = sys.maxsize if memory is None else memory // PEAK_OVER_FETCHED
         fetched = database.fetch_if_small(f"SELECT u, i FROM {rows} AS t", max_bytes, progress=progress)
         if fetched is not None:
@@ -58,7 +58,7 @@ def number_user_sets(
 ) -> tuple[UserSets, Callable[[Int64], str]]:
     """Return the sets with users and items numbered by the database, and a function that lists items by their codes."""
     pairs = database.keep(questions.distinct_pairs(rows, database.dialect), progress=progress)
-    memory = available()
+    memory = available_bytes()
     max_pairs = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
     coded = database.columns(questions.coded_pairs(pairs, LOW, max_pairs + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])

@@ -41,7 +41,7 @@ def user_units(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") 
     by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
     parts = f"(SELECT {keys}, {grid_place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
-    total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.most * PARTS}) AS BIGINT) AS q"
+    total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.max_units * PARTS}) AS BIGINT) AS q"
     totals_per_key = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.floor_division.format(f"q + {PARTS // 2}", str(PARTS))
     return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {totals_per_key} AS z) AS o WHERE s > 0)"

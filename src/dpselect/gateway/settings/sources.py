@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.keys import key_columns
 from dpselect._ground.periods import periods_between
 from dpselect.aggregates.totals import Totals
-from dpselect.engines.identity import sizes_of
+from dpselect.engines.identity import file_bytes
 from dpselect.engines.port import Engine
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.flat import dataset_of
@@ -53,7 +53,7 @@ def _find_mistakes(data: DataSettings) -> list[str]:
 
 def _check_size(data: DataSettings) -> Iterator[str]:
     """Yield a sentence if files are larger than the size that is declared, which decides when answers leave."""
-    if sizes_of(plain(data.source)) > data.sizes.all_bytes:
+    if file_bytes(plain(data.source)) > data.sizes.all_bytes:
         yield (
             f"[data.{data.name}] sizes.bytes must be at least the size of the files\n"
             "  hint: they decide when answers leave, so declare them with room to grow"
@@ -95,7 +95,7 @@ def _list_attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]
             partial(_open_engine, data, first, where=f"{column_sql} IS NOT NULL{values_condition}"),
         )
     for column, weight in data.weights.items():
-        totals = Totals.of(column, weight.at_most, weight.unit)
+        totals = Totals.parse(column, weight.at_most, weight.unit)
         yield f"weights.{column}", partial(_open_engine, data, first, (), totals, split=None)
     for column in data.values:
         yield (

@@ -78,7 +78,7 @@ class WeightColumn(Table):
     @model_validator(mode="after")
     def _whole_units(self) -> Self:
         try:
-            Totals.of("column", self.at_most, self.unit)
+            Totals.parse("column", self.at_most, self.unit)
         except ParameterError as error:
             key = {"weight_unit": "unit"}.get(error.parameter, error.parameter)
             raise WrongError(f"must {error.must}, got {error.came}", error.hint, key) from None
@@ -100,7 +100,7 @@ class Bounds(Table):
         if self.low >= self.high:
             raise WrongError(f"must be above low, got {came(self.high)}", key="high")
         try:
-            Grid.of((self.low, self.high), self.step)
+            Grid.parse((self.low, self.high), self.step)
         except ParameterError as error:
             raise WrongError(f"must {error.must}, got {error.came}", error.hint, "step") from None
         return self

@@ -48,7 +48,7 @@ class TruncatedGeometric(SetUnion):
     Source: Desfontaines, Voss and Gipson 2022: the recursion, its closed form, and that no release does better.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> TruncatedGeometric(epsilon=1, delta="1e-9")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> TruncatedGeometric(epsilon=1, delta="1e-9")(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -48,7 +48,8 @@ class CountGaussian(SetUnion):
         noise; after Wilkins, Kifer, Zhang and Karrer 2024 for both together, proof on the page of set unions.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> sets = UserSets.from_sets([["a"]] * 90 + [["b"]])
+        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(sets).tolist()
         [0]
     """
 

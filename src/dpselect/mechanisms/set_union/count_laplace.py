@@ -34,7 +34,8 @@ class CountLaplace(SetUnion):
         2020 show the counts. Ours: whole noise, and the exact threshold for it, proof on the page of set unions.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> sets = UserSets.from_sets([["a"]] * 90 + [["b"]])
+        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(sets).tolist()
         [0]
     """
 

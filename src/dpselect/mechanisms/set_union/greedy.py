@@ -42,7 +42,7 @@ class GreedyGeometric(SetUnion):
         the two together, the integer cutoff and the proof.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> GreedyGeometric(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyGeometric(epsilon=1, delta="1e-9", alpha=40)(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

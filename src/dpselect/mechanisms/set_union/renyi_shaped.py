@@ -62,7 +62,7 @@ class RenyiShaped:
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
-        >>> RenyiShaped(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> RenyiShaped(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

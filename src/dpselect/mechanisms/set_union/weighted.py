@@ -32,7 +32,8 @@ class WeightedGaussian(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Gaussian; Balle and Wang 2018, Theorem 8, for the noise.
     Example:
-        >>> WeightedGaussian(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> sets = UserSets.from_sets(["a"] * 90 + ["b"])
+        >>> WeightedGaussian(epsilon=1, delta="1e-9", max_items_per_user=9)(sets).tolist()
         [0]
     """
 

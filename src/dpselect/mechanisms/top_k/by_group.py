@@ -99,7 +99,7 @@ class LimitedDomainByGroup:
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
     ) -> dict[object, list[object]]:
         """Of {group: {item: count}} the items picked, best first, for every group that has any."""
-        found = GroupedCounts.of({group: _checked(of_items) for group, of_items in _groups(counts).items()})
+        found = GroupedCounts.from_counts({group: _checked(of_items) for group, of_items in _groups(counts).items()})
         answers = self.picks(found, secure(draws))
         return {group: list(found.items(one.rows)) for one in answers for group in found.groups(one.groups)}
 

@@ -92,7 +92,7 @@ class DiscoverThenPeel:
         Rényi budget for both parts, and the proof in docs/mechanisms/discover.md.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> votes = UserSets.of([*["a"] * 300, *["b"] * 200, "c"])
+        >>> votes = UserSets.from_sets([*["a"] * 300, *["b"] * 200, "c"])
         >>> DiscoverThenPeel(k=2, epsilon=4, delta="1e-6", max_items_per_user=1)(votes).tolist()
         [0, 1]
     """

@@ -169,7 +169,7 @@ class TopKPlan(Plan):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
-        weights: dict[str, object] = {} if self.totals is None else self.totals.said
+        weights: dict[str, object] = {} if self.totals is None else self.totals.question_parameters
         within, groups = self.payment.within, self.in_groups
         return {
             "k": self.question.k,
@@ -342,7 +342,7 @@ class TopKPlan(Plan):
             k_bar=self.how.k_bar,
             ranked=self.ranked,
             max_items_per_user=self.most,
-            moves=1 if self.totals is None else self.totals.most,
+            moves=1 if self.totals is None else self.totals.max_units,
             by_weight=self.totals is not None,
             gains=bool(self.others),
             in_engine=self._in_engine,
@@ -369,7 +369,7 @@ class TopKPlan(Plan):
 
             return plan_found_by_group(groups, k, **terms, why=why)
         return plan_by_group(
-            groups, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.most
+            groups, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.max_units
         )
 
     def _near_enough(self, wanted: int) -> Selection:

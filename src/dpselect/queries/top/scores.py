@@ -21,7 +21,7 @@ def totals_of(score: Total, method: str) -> Totals:
         able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
         hint = "the others select by numbers of users alone"
         raise ParameterError("method", f"be one of {able} if by_weight is given", came(method), hint)
-    return Totals.of(score.column, score.at_most, score.unit)
+    return Totals.parse(score.column, score.at_most, score.unit)
 
 
 def by_weights(plan: Selection, totals: Totals) -> Selection:

@@ -27,15 +27,15 @@ class ColumnType:
 
 
 @dataclass(frozen=True)
-class AskedColumns:
-    """The columns that a question names, by their parameters. Without a user it is no question of users."""
+class RequestedColumns:
+    """The columns that a question names, by their parameters; no `user` where it is no question of users."""
 
     user: tuple[str, ...] | None
-    others: Sequence[tuple[str, str]]  # each beside its parameter; those of the user, too
+    columns: Sequence[tuple[str, str]]  # each beside its parameter; those of the user, too
     filtered: Sequence[str] = ()
     periods: Periods | None = None
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """Every column beside the parameter that names it."""
-        return [*self.others, *(("where", name) for name in self.filtered)]
+    def all_columns(self) -> list[tuple[str, str]]:
+        """Every column with the parameter that names it."""
+        return [*self.columns, *(("where", name) for name in self.filtered)]

@@ -33,7 +33,7 @@ _OPTIONS = {"NUMBER": ("type", "decimal", "thousands"), "TIME": ("zone", "format
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """What a column is: the SQL type of its values, and how texts or numbers show a value of that type."""
+    """A declared type: the SQL type of a column's values, and how texts or numbers show a value of that type."""
 
     type: str
     decimal: str = "."
@@ -50,8 +50,8 @@ class DeclaredType:
         if marks:
             return _call("NUMBER", ({"type": self.type} if self.type != "DOUBLE" else {}) | marks)
         times = {"zone": self.zone, "format": self.format, "unit": self.unit}
-        said = {name: value for name, value in times.items() if value is not None}
-        return _call("TIME", said) if said else "TIMESTAMPTZ" if self.type == ZONED else self.type
+        time_options = {name: value for name, value in times.items() if value is not None}
+        return _call("TIME", time_options) if time_options else "TIMESTAMPTZ" if self.type == ZONED else self.type
 
 
 Types = Mapping[str, DeclaredType]
@@ -59,8 +59,8 @@ Types = Mapping[str, DeclaredType]
 
 
 def _call(name: str, options: Mapping[str, str]) -> str:
-    written = (f"{key}='{value.replace(chr(39), chr(39) * 2)}'" for key, value in options.items())
-    return f"{name}({', '.join(written)})"
+    parts = (f"{key}='{value.replace(chr(39), chr(39) * 2)}'" for key, value in options.items())
+    return f"{name}({', '.join(parts)})"
 
 
 def parse_type(column: str, text: object) -> DeclaredType:
@@ -93,18 +93,18 @@ def _sql_type(text: str) -> str | None:
 
 
 def _options(of_column: str, text: str, name: str, inside: str) -> dict[str, str]:
-    """The options of NUMBER(...) or TIME(...), each of them known and given once."""
-    found: dict[str, str] = {}
-    at = 0
-    while at < len(inside) and (option := _OPTION.match(inside, at)) is not None:
-        if option[1] in found or option[1] not in _OPTIONS[name]:
+    """Parse the options of NUMBER(...) or TIME(...), each of them known and given once."""
+    options: dict[str, str] = {}
+    end = 0
+    while end < len(inside) and (option := _OPTION.match(inside, end)) is not None:
+        if option[1] in options or option[1] not in _OPTIONS[name]:
             hint = suggest(option[1], _OPTIONS[name])
             raise ParameterError("types", f"have each option once{of_column}", came(text), hint)
-        found[option[1]] = option[2].replace("''", "'")
-        at = option.end()
-    if inside[at:].strip():
+        options[option[1]] = option[2].replace("''", "'")
+        end = option.end()
+    if inside[end:].strip():
         raise ParameterError("types", f"have options such as decimal=','{of_column}", came(text), _HINT)
-    return found
+    return options
 
 
 def number_type(type: object = "DOUBLE", decimal: object = ".", thousands: object = "") -> DeclaredType:
@@ -112,8 +112,12 @@ def number_type(type: object = "DOUBLE", decimal: object = ".", thousands: objec
     sql = _sql_type(type) if isinstance(type, str) else None
     if sql is None or not (sql in _SIGNED or sql == "DOUBLE" or sql.startswith("DECIMAL")):
         raise ParameterError("type", "be BIGINT, DOUBLE, DECIMAL(18,2) or another type of numbers", came(type))
-    for name, mark, least in (("decimal", decimal, 1), ("thousands", thousands, 0)):
-        if not isinstance(mark, str) or not least <= len(mark) <= 1 or mark in set("+-0123456789eE" + " " * least):
+    for name, mark, min_length in (("decimal", decimal, 1), ("thousands", thousands, 0)):
+        if (
+            not isinstance(mark, str)
+            or not min_length <= len(mark) <= 1
+            or mark in set("+-0123456789eE" + " " * min_length)
+        ):
             raise ParameterError(name, "be one character that no number has otherwise", came(mark))
     if decimal == thousands:
         raise ParameterError("thousands", "be another mark than decimal", came(thousands))
@@ -153,24 +157,24 @@ _DAY_OF = ("%Y", ("%m", "%b", "%B"), "%d")
 
 def pattern_of_format(format: object, escape: Callable[[str], str] = re.escape) -> str:
     """Return the regular expression of the texts that a format describes; refuse one that names no whole day."""
-    must = "be a format such as '%d.%m.%Y %H:%M'"
+    requirement = "be a format such as '%d.%m.%Y %H:%M'"
     if not isinstance(format, str):
-        raise ParameterError("format", must, came(format))
+        raise ParameterError("format", requirement, came(format))
     parts = re.findall(r"%.|[^%]+|%", format, re.DOTALL)
     letters = [part for part in parts if part.startswith("%")]
     unknown = next((part for part in letters if part not in _FORMATS), None)
     if unknown is not None:
         raise ParameterError("format", f"use {' '.join(_FORMATS)}", came(format), f"{unknown} is not among them")
     for group in _DAY_OF:
-        if sum(letters.count(one) for one in ([group] if isinstance(group, str) else group)) != 1:
-            raise ParameterError("format", f"{must}, with one year, month and day", came(format))
-    if len(set(letters) - {"%%"}) < len([one for one in letters if one != "%%"]):
-        raise ParameterError("format", f"{must}, with each part once", came(format))
+        if sum(letters.count(letter) for letter in ([group] if isinstance(group, str) else group)) != 1:
+            raise ParameterError("format", f"{requirement}, with one year, month and day", came(format))
+    if len(set(letters) - {"%%"}) < len([letter for letter in letters if letter != "%%"]):
+        raise ParameterError("format", f"{requirement}, with each part once", came(format))
     if ("%I" in letters) != ("%p" in letters) or {"%I", "%H"} <= set(letters):
-        raise ParameterError("format", f"{must}: %I needs %p, and %H stands without both", came(format))
-    found = []
-    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
-        touches = before in _NUMBERS or before[-1:].isdigit() or after in _NUMBERS or after[:1].isdigit()
-        patterns = _NUMBERS if touches and part in _NUMBERS else _FORMATS
-        found.append(patterns[part] if part.startswith("%") else escape(part))
-    return "".join(found)
+        raise ParameterError("format", f"{requirement}: %I needs %p, and %H stands without both", came(format))
+    patterns = []
+    for previous, part, following in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
+        touches = previous in _NUMBERS or previous[-1:].isdigit() or following in _NUMBERS or following[:1].isdigit()
+        pattern_by_part = _NUMBERS if touches and part in _NUMBERS else _FORMATS
+        patterns.append(pattern_by_part[part] if part.startswith("%") else escape(part))
+    return "".join(patterns)

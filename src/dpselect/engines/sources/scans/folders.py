@@ -29,26 +29,26 @@ class Folders:
     paths: tuple[str, ...]
 
     def hint(self, column: str) -> str | None:
-        """What may be said of a column that only folders above the given files have."""
-        above = None if column in self.names else _folder_above(column, self.paths)
-        if above is None:
+        """Return a hint about a column that only folders above the given files have."""
+        folder = None if column in self.names else _folder_above(column, self.paths)
+        if folder is None:
             return None
-        return f"names of folders are columns only below a folder or glob that is given: give {above!r} to have it"
+        return f"names of folders are columns only below a folder or glob that is given: give {folder!r} to have it"
 
-    def refuse_both(self, columns: Iterable[str], own: Iterable[str], path: str) -> None:
+    def refuse_both(self, columns: Iterable[str], file_columns: Iterable[str], path: str) -> None:
         """Refuse a column that is used and that a file has too, in any letter case."""
-        theirs = {name.lower() for name in own}
-        both = next((name for name in columns if name in self.names and name.lower() in theirs), None)
-        if both is not None:
-            raise SourceError("source", f"have {both!r} in its files or in names of folders", f"both, as {path}")
+        lower_names = {name.lower() for name in file_columns}
+        shared_name = next((name for name in columns if name in self.names and name.lower() in lower_names), None)
+        if shared_name is not None:
+            raise SourceError("source", f"have {shared_name!r} in its files or in names of folders", f"both, as {path}")
 
     def values(self, path: str) -> tuple[str | None, ...]:
-        """The texts of the columns for one file; None where it is missing."""
-        found = {name: unquote_to_bytes(value).decode() for name, value in _named(path, self.begins[path])}
-        return tuple(None if found[name] in ("", MISSING) else found[name] for name in self.names)
+        """Return the texts of the columns for one file; None where it is missing."""
+        texts = {name: unquote_to_bytes(value).decode() for name, value in _folder_columns(path, self.begins[path])}
+        return tuple(None if texts[name] in ("", MISSING) else texts[name] for name in self.names)
 
     def text(self, name: str, file: str, begin: int) -> str:
-        """The SQL of the text of a column, from the SQL of a file's path."""
+        """Return the SQL of the text of a column, from the SQL of a file's path."""
         pattern = literal(f"(?:^|{re.escape(os.sep)}){re.escape(name)}=([^{re.escape(os.sep)}]*){re.escape(os.sep)}")
         value = f"url_decode(regexp_extract(substr({file}, {begin + 1}), {pattern}, 1))"
         return f"nullif(nullif({value}, ''), '{MISSING}')"
@@ -62,50 +62,50 @@ def folders_of(files: Files) -> Folders:
     names: tuple[str, ...] | None = None
     first = ""
     for path, begin in begins.items():
-        named = _named(path, begin)
-        found = tuple(name for name, _ in named)
-        if any(not _is_utf8(value) for _, value in named):
+        pairs = _folder_columns(path, begin)
+        path_names = tuple(name for name, _ in pairs)
+        if any(not _is_utf8(value) for _, value in pairs):
             raise SourceError("source", "have folders whose % codes are UTF-8", repr(path))
-        if len({name.lower() for name in found}) < len(found):
+        if len({name.lower() for name in path_names}) < len(path_names):
             raise SourceError("source", "have folders that name each column once", repr(path))
         if names is None:
-            names, first = found, path
-        elif sorted(found) != sorted(names):
-            came = f"{path!r} ({_said(found)}) and {first!r} ({_said(names)})"
+            names, first = path_names, path
+        elif sorted(path_names) != sorted(names):
+            came = f"{path!r} ({_format_names(path_names)}) and {first!r} ({_format_names(names)})"
             raise SourceError("source", "have the same columns in the folders of every file", came)
     return Folders(names or (), begins, tuple(begins))
 
 
 def folders_above(files: Files) -> dict[str, str]:
-    """The columns that only folders above the given ones spell, each with the folder to give to have it."""
+    """Return the columns that only folders above the given ones spell, each with the folder to give to have it."""
     if files.declared is not None:  # the log of a table says which folders are columns
         return {}
     ends = [len(path) if root is None else len(root) for path, root in zip(files.paths, files.roots, strict=True)]
-    below = {name for path, end in zip(files.paths, ends, strict=True) for name, _ in _named(path, end)}
-    every = dict.fromkeys(name for path in files.paths for name, _ in _named(os.path.abspath(path), 0))
-    return {name: above for name in every if name not in below and (above := _folder_above(name, files.paths))}
+    below = {name for path, end in zip(files.paths, ends, strict=True) for name, _ in _folder_columns(path, end)}
+    every = dict.fromkeys(name for path in files.paths for name, _ in _folder_columns(os.path.abspath(path), 0))
+    return {name: folder for name in every if name not in below and (folder := _folder_above(name, files.paths))}
 
 
 def _folder_above(column: str, paths: Iterable[str]) -> str | None:
-    """The folder whose folders spell this column, above one of the files; written as the path of the file is."""
+    """Return the folder whose folders spell this column, above one of the files; written as the path of the file is."""
     mark = f"{os.sep}{column}="
     for path in paths:
-        before, found, _ = os.path.abspath(path).rpartition(mark)
-        if found:
-            above = before or os.sep
-            return above if os.path.isabs(path) else os.path.relpath(above)
+        parent, separator, _ = os.path.abspath(path).rpartition(mark)
+        if separator:
+            folder = parent or os.sep
+            return folder if os.path.isabs(path) else os.path.relpath(folder)
     return None
 
 
-def _named(path: str, begin: int) -> list[tuple[str, str]]:
-    """The names and values of the folders after so many characters of a path."""
+def _folder_columns(path: str, begin: int) -> list[tuple[str, str]]:
+    """Return the names and values of the folders after so many characters of a path."""
     if "=" not in path[begin:]:
         return []
     parts = path[begin:].split(os.sep)[:-1]
     return [(name, value) for name, mark, value in (part.partition("=") for part in parts) if mark and name]
 
 
-def _said(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 

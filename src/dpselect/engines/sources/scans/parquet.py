@@ -25,7 +25,7 @@ from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.columns import AskedColumns
+    from dpselect.engines.sources.scans.columns import RequestedColumns
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
 Footer = Mapping[str, str]
@@ -44,18 +44,18 @@ _FOOTERS = (
 
 
 def paths_of(paths: Sequence[str]) -> str:
-    """The SQL of a list of files; the brackets and stars of a path are its own."""
+    """Return the SQL of a list of files; the brackets and stars of a path are its own."""
     return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
 
 
-def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more_options: str = "") -> str:
     """Return what stands after FROM for Parquet files of equal types. What is no UTF-8 is read with a ? instead.
 
     A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
     larger number of another row stands there. Names of folders are read by `Folders`.
     """
-    how = f"utf8_validation = '{text}', can_have_nan = true, hive_partitioning = false"
-    return f"read_parquet({paths_of(paths)}, {how}{more})"
+    options = f"utf8_validation = '{text}', can_have_nan = true, hive_partitioning = false"
+    return f"read_parquet({paths_of(paths)}, {options}{more_options})"
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class ParquetScan(Scan):
     """The columns that need a key, and for each a file in which it does."""
 
     def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
+        """Return a hint about a column that does not exist."""
         return self.inside.hint(column) or super().hint(column)
 
-    def refuse(self, asked: AskedColumns) -> None:
+    def refuse(self, requested: RequestedColumns) -> None:
         """Refuse files without the user's columns, whose people would be nobody."""
-        for name in asked.user or ():
+        for name in requested.user or ():
             lacking = next((paths[0] for footer, paths in self.footers if name not in footer), None)
             if name in self.names and lacking is not None and name not in (*self.folders, *self.table):
                 raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} {LACKS}")
@@ -88,124 +88,129 @@ class ParquetScan(Scan):
                 raise DataError(f"{path} has changed while it was opened", "ask again once no program writes to it")
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
-        """The declared types; files that disagree about one of the columns are refused."""
+        """Return the declared types; files that disagree about one of the columns are refused."""
         return {column: self._type(column) for column in columns}
 
     def _type(self, column: str) -> str:
         if column in self.encrypted:
             hint = f"column {column!r} has a key: {_DECRYPT}"
             raise SourceError("source", "be Parquet files that are not encrypted", self.encrypted[column], hint)
-        own = lower_ascii(column)
-        alike = {name for footer, _ in self.footers for name in footer if lower_ascii(name) == own}
+        lower_name = lower_ascii(column)
+        alike = {name for footer, _ in self.footers for name in footer if lower_ascii(name) == lower_name}
         if column in self.folders and alike and column not in self.table:
             path = next(paths[0] for footer, paths in self.footers if alike & footer.keys())
             self.inside.refuse_both([column], alike, path)
         if column not in self.table and len(alike) > 1:
             came = " and ".join(map(repr, sorted(alike)))
             raise SourceError("source", f"have one column that is called {column!r} in any letter case", came)
-        held: dict[str, str] = {}
+        files_by_type: dict[str, str] = {}
         for footer, paths in self.footers:
             if (name := next(iter(alike & footer.keys()), None)) is not None:
-                held.setdefault(footer[name], paths[0])
-        for sql_type, path in held.items():
+                files_by_type.setdefault(footer[name], paths[0])
+        for sql_type, path in files_by_type.items():
             _refuse_type(column, sql_type, path)
         if column in self.folders:
-            held = {"VARCHAR": ""}
+            files_by_type = {"VARCHAR": ""}
         if (declared := self.declared.get(column)) is not None:
-            for sql_type in held:
+            for sql_type in files_by_type:
                 _read("x", sql_type, declared, column)
             return declared.type
         if column in self.table:
             return self.table[column]
-        found = common_type(held)
-        return found or refuse_unequal(column, held)
+        common = common_type(files_by_type)
+        return common or refuse_unequal(column, files_by_type)
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """What stands after FROM for one query over the selected rows."""
+        """Yield the SQL after FROM for one query over the selected rows."""
         self.check_unchanged()
-        wanted = self.types(workspace, columns)
-        used = [name for name in columns if name in self.folders]
+        column_types = self.types(workspace, columns)
+        folder_names = [name for name in columns if name in self.folders]
         groups: dict[tuple[tuple[str | None, ...], int], list[str]] = {}
         for footer, paths in self.footers:
-            have = {name.lower(): name for name in footer} if self.table else {name: name for name in footer}
-            own = [have.get(name.lower() if self.table else name) for name in columns]
-            held = tuple(None if name is None else footer[name] for name in own)
+            spellings = {name.lower(): name for name in footer} if self.table else {name: name for name in footer}
+            file_columns = [spellings.get(name.lower() if self.table else name) for name in columns]
+            source_types = tuple(None if name is None else footer[name] for name in file_columns)
             for path in paths:
-                groups.setdefault((held, self.inside.begins[path] if used else 0), []).append(path)
-        parts = [self._part(columns, held, wanted, paths, begin) for (held, begin), paths in groups.items()]
-        none = ", ".join(f"CAST(NULL AS {wanted[name]}) AS {quoted(name)}" for name in columns)
+                groups.setdefault((source_types, self.inside.begins[path] if folder_names else 0), []).append(path)
+        parts = [
+            self._part(columns, source_types, column_types, paths, begin)
+            for (source_types, begin), paths in groups.items()
+        ]
+        none = ", ".join(f"CAST(NULL AS {column_types[name]}) AS {quoted(name)}" for name in columns)
         yield f"({select('(' + (' UNION ALL '.join(parts) or f'SELECT {none} LIMIT 0') + ')')})"
 
     def _part(
         self,
         columns: Sequence[str],
-        held: Sequence[str | None],
-        wanted: Mapping[str, str],
+        source_types: Sequence[str | None],
+        column_types: Mapping[str, str],
         paths: Sequence[str],
         begin: int,
     ) -> str:
-        """The rows of files of equal types, each value as what is wanted of its column."""
-        more = f", filename = '{self._file}'" if not self.folders_unused(columns) else ""
+        """Return the rows of files of equal types, each value in the type of its column."""
+        file_option = f", filename = '{self._file}'" if not self.folders_unused(columns) else ""
         values = []
-        for name, sql_type in zip(columns, held, strict=True):
-            value, own = self._value(name, sql_type, begin)
+        for name, sql_type in zip(columns, source_types, strict=True):
+            value, value_type = self._value(name, sql_type, begin)
             declared = self.declared.get(name)
             if declared is not None:
-                value = _read(value, own, declared, name)
-            elif name in self.folders and own != wanted[name]:
-                value = _part_as(value, wanted[name], name)
-            elif own != wanted[name]:
-                value = self._as_wanted(value, own, wanted[name])
+                value = _read(value, value_type, declared, name)
+            elif name in self.folders and value_type != column_types[name]:
+                value = _part_as(value, column_types[name], name)
+            elif value_type != column_types[name]:
+                value = self._cast_to_column(value, value_type, column_types[name])
             values.append(f"{value} AS {quoted(name)}")
-        return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more=more)}"
+        return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more_options=file_option)}"
 
     @property
     def _file(self) -> str:
-        """What the path of a row's file is called, which is no column."""
-        name, taken = FILE, set(map(lower_ascii, self.names))
-        while name in taken:
+        """The name of the column with the path of a row's file, which is no other column's."""
+        name, used_names = FILE, set(map(lower_ascii, self.names))
+        while name in used_names:
             name += "_"
         return name
 
     def folders_unused(self, columns: Sequence[str]) -> bool:
-        """Does no column come from a name of a folder?"""
+        """Return whether no column comes from a name of a folder."""
         return not any(name in self.folders for name in columns)
 
-    def _value(self, name: str, held: str | None, begin: int) -> tuple[str, str]:
-        """The SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
+    def _value(self, name: str, source_type: str | None, begin: int) -> tuple[str, str]:
+        """Return the SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
         if name in self.folders:
             text = self.inside.text(name, self._file, begin)
             # Of the folders of a table Delta's protocol says that an empty name is null.
             return (f"nullif({text}, '')" if name in self.table else text), "VARCHAR"
-        if held is None:
+        if source_type is None:
             return "NULL", '"NULL"'
-        nothing = f"nullif(left({quoted(name)}, 0), '')" if held == "VARCHAR" else "NULL"
-        return short_form(quoted(name), held, nothing), held
+        nothing = f"nullif(left({quoted(name)}, 0), '')" if source_type == "VARCHAR" else "NULL"
+        return short_form(quoted(name), source_type, nothing), source_type
 
     @staticmethod
-    def _as_wanted(value: str, held: str, wanted: str) -> str:
-        """A value in the type of all files, exactly; of a table, in the type that it declares."""
-        if wanted.startswith(("INTEGER[", "MAP", "STRUCT")):  # of which a filter asks only whether it is there
+    def _cast_to_column(value: str, source_type: str, column_type: str) -> str:
+        """Return a value in the type of all files, exactly; of a table, in the type that it declares."""
+        if column_type.startswith(("INTEGER[", "MAP", "STRUCT")):  # of which a filter asks only whether it is there
             return value
-        floored = floor_form(value, held) if held in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
-        return f"TRY_CAST({floored} AS {wanted})"
+        floored = floor_form(value, source_type) if source_type in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        return f"TRY_CAST({floored} AS {column_type})"
 
 
-def _read(value: str, held: str, declared: DeclaredType, column: str) -> str:
-    """`read_value`, which most questions do not need."""
+def _read(value: str, source_type: str, declared: DeclaredType, column: str) -> str:
+    """Call `read_value`, which most questions do not need."""
     from dpselect.engines.sources.scans.reading import read_value
 
-    return read_value(value, held, declared, column)
+    return read_value(value, source_type, declared, column)
 
 
-def _part_as(text: str, wanted: str, column: str) -> str:
-    """A name of a folder exactly as the type that a table declares, or nothing; moments without a zone are of UTC."""
+def _part_as(text: str, column_type: str, column: str) -> str:
+    """Return a name of a folder exactly as the type that a table declares; moments without a zone are of UTC."""
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
-    read = DeclaredType("DOUBLE" if wanted == "FLOAT" else wanted, zone="UTC" if wanted == ZONED else None)
-    value = _read(text, "VARCHAR", read, column)
-    return f"TRY_CAST({value} AS FLOAT)" if wanted == "FLOAT" else value
+    declared = DeclaredType(
+        "DOUBLE" if column_type == "FLOAT" else column_type, zone="UTC" if column_type == ZONED else None
+    )
+    value = _read(text, "VARCHAR", declared, column)
+    return f"TRY_CAST({value} AS FLOAT)" if column_type == "FLOAT" else value
 
 
 def _refuse_type(column: str, sql_type: str, path: str) -> None:
@@ -232,8 +237,8 @@ def parquet_scan(workspace: Workspace, files: Files, types: Mapping[str, Declare
         )
     names = dict.fromkeys([*(name for footer, _ in footers for name in footer), *parts, *table])
     if table:
-        own = {name.lower() for name in (*parts, *table)}
-        names = {name: None for name in names if name in table or name in parts or name.lower() not in own}
+        lower_names = {name.lower() for name in (*parts, *table)}
+        names = {name: None for name in names if name in table or name in parts or name.lower() not in lower_names}
     return ParquetScan(
         tuple(names), footers, stamps, inside, table, encrypted, fixed=True, folders=parts, declared=dict(types)
     )
@@ -241,32 +246,37 @@ def parquet_scan(workspace: Workspace, files: Files, types: Mapping[str, Declare
 
 def _encrypted(paths: Sequence[str]) -> dict[str, str]:
     """Return the encrypted columns, each with a file in which it is; a file whose footer is encrypted is refused."""
-    found: dict[str, str] = {}
+    file_by_column: dict[str, str] = {}
     for path in paths:
         columns = encrypted_columns(path)
         if columns is None:
             raise SourceError("source", "be Parquet files that are not encrypted", path, _DECRYPT)
-        found |= dict.fromkeys(columns, path)
-    return found
+        file_by_column |= dict.fromkeys(columns, path)
+    return file_by_column
 
 
 def _footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
-    """The distinct schemas of the files, each with the files that have it; a file that is named twice is there once."""
+    """Return the distinct schemas of the files, each with its files; a file that is named twice is there once."""
     paths = list(dict.fromkeys(paths))
     if not paths:
         return ()
-    found = None
+    schemas = None
     with contextlib.suppress(DataError):
-        found = [(_top(schema), tuple(own)) for schema, own in workspace.fetch(_FOOTERS.format(paths_of(paths)))]
-    if found is not None:
-        return tuple((_without_bytes_of_16(workspace, footer, own[0]), own) for footer, own in found)
+        schemas = [
+            (_top(schema), tuple(schema_paths))
+            for schema, schema_paths in workspace.fetch(_FOOTERS.format(paths_of(paths)))
+        ]
+    if schemas is not None:
+        return tuple(
+            (_without_bytes_of_16(workspace, footer, schema_paths[0]), schema_paths) for footer, schema_paths in schemas
+        )
     damaged = [path for path in paths if not _has_footer(workspace, path)] or paths
     hint = "it may be damaged, incomplete or another kind of file"
     raise DataError(f"{unlike_parquet(damaged[:1])} cannot be read as parquet", hint)
 
 
 def _without_bytes_of_16(workspace: Workspace, footer: Footer, path: str) -> Footer:
-    """The same footer; values of 16 bytes are whole numbers only of polars, which has no such bytes."""
+    """Return the footer; values of 16 bytes are whole numbers only of polars, which has no such bytes."""
     if _INT128 not in footer.values():
         return footer
     writer = workspace.fetch(f"SELECT created_by FROM parquet_file_metadata({paths_of([path])})")[0][0]
@@ -282,25 +292,27 @@ def _has_footer(workspace: Workspace, path: str) -> bool:
 
 
 def _top(schema: Sequence[Mapping[str, Any]]) -> Footer:
-    """The columns of a footer, without what lies inside of them, and their types."""
-    found, inside = {}, 0
-    for one in schema[1:]:
-        if not inside:
-            found[one["name"]] = _type_of(one)
-        inside += (one["num_children"] or 0) - (1 if inside else 0)
-    return found
+    """Return the columns of a footer, without what is inside of them, and their types."""
+    footer, descendants = {}, 0
+    for element in schema[1:]:
+        if not descendants:
+            footer[element["name"]] = _type_of(element)
+        descendants += (element["num_children"] or 0) - (1 if descendants else 0)
+    return footer
 
 
-def _type_of(one: Mapping[str, Any]) -> str:
-    if (one["precision"] or 0) > 38:
+def _type_of(element: Mapping[str, Any]) -> str:
+    if (element["precision"] or 0) > 38:
         return _WIDE
-    is_int128 = one["type"] == "FIXED_LEN_BYTE_ARRAY" and one["type_length"] == "16" and one["logical_type"] is None
-    return _INT128 if is_int128 and one["duckdb_type"] == "BLOB" else one["duckdb_type"]
+    is_int128 = (
+        element["type"] == "FIXED_LEN_BYTE_ARRAY" and element["type_length"] == "16" and element["logical_type"] is None
+    )
+    return _INT128 if is_int128 and element["duckdb_type"] == "BLOB" else element["duckdb_type"]
 
 
 def _stamp(path: str) -> tuple[int, ...]:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

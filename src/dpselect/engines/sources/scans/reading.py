@@ -20,24 +20,34 @@ _LONGEST = 100
 """Bytes of a text that is read as another type; a longer one is missing."""
 
 
-def read_value(value: str, held: str, declared: DeclaredType, column: str) -> str:
+def read_value(value: str, source_type: str, declared: DeclaredType, column: str) -> str:
     """Return the SQL of a value of the type `held` as what is declared; refuse types of which no value is one."""
-    if held in (NOTHING, "NULL"):
+    if source_type in (NOTHING, "NULL"):
         return f"CAST(NULL AS {declared.type})"
-    if kind(held) in TEXTS | {"ENUM"}:
-        text = value if kind(held) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    if kind(source_type) in TEXTS | {"ENUM"}:
+        text = value if kind(source_type) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
         return text if declared.type == "VARCHAR" else f"CASE WHEN {ONCE} THEN {_text_as(text, declared)} END"
-    found = _number_as(value, held, declared) or _time_as(value, held, declared) or _as_text(value, held, declared)
-    if found is None:
-        must = f"be a type that values of {kind(held)} can have, for column {column!r}"
-        raise SourceError("types", must, declared.text, _hint(held, declared))
-    return found
+    sql = (
+        _number_as(value, source_type, declared)
+        or _time_as(value, source_type, declared)
+        or _as_text(value, source_type, declared)
+    )
+    if sql is None:
+        requirement = f"be a type that values of {kind(source_type)} can have, for column {column!r}"
+        raise SourceError("types", requirement, declared.text, _hint(source_type, declared))
+    return sql
 
 
-def _hint(held: str, declared: DeclaredType) -> str | None:
-    if declared.type == ZONED and kind(held) in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+def _hint(source_type: str, declared: DeclaredType) -> str | None:
+    if declared.type == ZONED and kind(source_type) in (
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMP_S",
+        "TIMESTAMP_MS",
+        "TIMESTAMP_NS",
+    ):
         return "TimeText(zone=...) or TIME(zone='...') says where the clocks stood that showed these times"
-    if declared.type == "VARCHAR" and kind(held) in FLOATS | {"DECIMAL"}:
+    if declared.type == "VARCHAR" and kind(source_type) in FLOATS | {"DECIMAL"}:
         return "numbers are no texts: 7.0 and 7 would be two values; declare BIGINT or DECIMAL(18,2)"
     return None
 
@@ -45,47 +55,47 @@ def _hint(held: str, declared: DeclaredType) -> str | None:
 # ---- values that have a type ----------------------------------------------------------------------------------
 
 
-def _number_as(value: str, held: str, declared: DeclaredType) -> str | None:
-    """A number is taken where casting it back gives it again; a double becomes the nearest decimal."""
-    to, is_float = declared.type, held in FLOATS
-    if kind(held) not in INTEGERS | FLOATS | {"DECIMAL"} or declared.format is not None:
+def _number_as(value: str, source_type: str, declared: DeclaredType) -> str | None:
+    """Return a number where casting it back gives it again; a double becomes the nearest decimal."""
+    to, is_float = declared.type, source_type in FLOATS
+    if kind(source_type) not in INTEGERS | FLOATS | {"DECIMAL"} or declared.format is not None:
         return None
     if declared.unit is not None:
-        whole = value if held in INTEGERS else _same(value, held, "HUGEINT")
-        return _moment_of(whole, declared.unit)
-    if held == "FLOAT" and to != "FLOAT":  # the number that was written, whose binary digits are another one's
-        value, held = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)", "DOUBLE"
-    if held == to:
+        integer = value if source_type in INTEGERS else _same(value, source_type, "HUGEINT")
+        return _moment_of(integer, declared.unit)
+    if source_type == "FLOAT" and to != "FLOAT":  # the number that was written, whose binary digits are another one's
+        value, source_type = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)", "DOUBLE"
+    if source_type == to:
         return value
-    if to == "DOUBLE" and kind(held) == "DECIMAL":
+    if to == "DOUBLE" and kind(source_type) == "DECIMAL":
         return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
-    if kind(to) == "DECIMAL" and (is_float or held in INTEGERS):
+    if kind(to) == "DECIMAL" and (is_float or source_type in INTEGERS):
         return f"TRY_CAST({value} AS {to})"
-    if to in INTEGERS and held in INTEGERS:
+    if to in INTEGERS and source_type in INTEGERS:
         return f"TRY_CAST({value} AS {to})"
     if to in INTEGERS | {"DOUBLE"} or kind(to) == "DECIMAL":
-        return _same(value, held, to)
-    if to == "BOOLEAN" and held in INTEGERS:
+        return _same(value, source_type, to)
+    if to == "BOOLEAN" and source_type in INTEGERS:
         return f"CASE {value} WHEN 1 THEN true WHEN 0 THEN false END"
     return None
 
 
-def _same(value: str, held: str, to: str) -> str:
+def _same(value: str, source_type: str, to: str) -> str:
     cast = f"TRY_CAST({value} AS {to})"
-    return f"CASE WHEN TRY_CAST({cast} AS {held}) = {value} THEN {cast} END"
+    return f"CASE WHEN TRY_CAST({cast} AS {source_type}) = {value} THEN {cast} END"
 
 
-def _time_as(value: str, held: str, declared: DeclaredType) -> str | None:
-    to, name = declared.type, kind(held)
+def _time_as(value: str, source_type: str, declared: DeclaredType) -> str | None:
+    to, name = declared.type, kind(source_type)
     if declared.format is not None or declared.unit is not None:
         return None
-    if held == to and (declared.zone is None or to == ZONED):
+    if source_type == to and (declared.zone is None or to == ZONED):
         return value
     if name == "TIMESTAMPTZ_NS" and to == ZONED:
-        return floor_form(value, held)
+        return floor_form(value, source_type)
     if name not in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
         return None
-    clock = floor_form(value, held) if name == "TIMESTAMP_NS" else f"TRY_CAST({value} AS TIMESTAMP)"
+    clock = floor_form(value, source_type) if name == "TIMESTAMP_NS" else f"TRY_CAST({value} AS TIMESTAMP)"
     if to == "TIMESTAMP":
         return clock
     if to == ZONED and declared.zone is not None:
@@ -93,19 +103,19 @@ def _time_as(value: str, held: str, declared: DeclaredType) -> str | None:
     return _same(clock, "TIMESTAMP", "DATE") if to == "DATE" else None
 
 
-def _as_text(value: str, held: str, declared: DeclaredType) -> str | None:
-    if declared.type == "VARCHAR" and held == "BLOB":
+def _as_text(value: str, source_type: str, declared: DeclaredType) -> str | None:
+    if declared.type == "VARCHAR" and source_type == "BLOB":
         return f"TRY(decode({value}))"
-    if declared.type == "VARCHAR" and (held in INTEGERS or held in ("DATE", "BOOLEAN", "UUID")):
+    if declared.type == "VARCHAR" and (source_type in INTEGERS or source_type in ("DATE", "BOOLEAN", "UUID")):
         return f"CAST({value} AS VARCHAR)"
-    return value if held == declared.type else None
+    return value if source_type == declared.type else None
 
 
 def _moment_of(number: str, unit: str) -> str:
-    """The moment so many units after 1970 began, in whole microseconds; nanoseconds are rounded down."""
+    """Return the moment so many units after 1970 began, in whole microseconds; nanoseconds are rounded down."""
     digits = UNITS[unit]
-    whole = f"TRY_CAST({number} AS HUGEINT)"  # a UHUGEINT may be beyond it
-    micros = f"{whole} * {10 ** (6 - digits)}" if digits <= 6 else _floored(whole, 1000)
+    integer = f"TRY_CAST({number} AS HUGEINT)"  # a UHUGEINT may be beyond it
+    micros = f"{integer} * {10 ** (6 - digits)}" if digits <= 6 else _floored(integer, 1000)
     return f"TRY(make_timestamptz(TRY_CAST(TRY({micros}) AS BIGINT)))"
 
 
@@ -145,7 +155,7 @@ def _in_format(text: str, declared: DeclaredType) -> str:
 
 
 def _moment(text: str, declared: DeclaredType) -> str:
-    """A moment with its zone, or what the clocks of the declared zone showed."""
+    """Return a moment with its zone, or what the clocks of the declared zone showed."""
     plain = f"left({text}, 10) || 'T' || replace(replace(substr({text}, 12), ' ', ''), 'UTC', 'Z')"
     moment = _fits(text, MOMENT_WITH_ZONE, f"TRY_CAST({plain} AS {ZONED})")
     if declared.zone is None:
@@ -157,12 +167,12 @@ def _moment(text: str, declared: DeclaredType) -> str:
 def _number(text: str, declared: DeclaredType) -> str:
     to, point, group = declared.type, re.escape(declared.decimal), re.escape(declared.thousands)
     # Thousands follow a number of them: 0.005 with a point between thousands is not 5.
-    whole = f"([1-9][0-9]{{0,2}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
+    digits = f"([1-9][0-9]{{0,2}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
     plain = f"replace({text}, {literal(declared.thousands)}, '')" if group else text
     plain = plain if declared.decimal == "." else f"replace({plain}, {literal(declared.decimal)}, '.')"
     if to == "DOUBLE" and plain == text:
         number = number_form(text, "VARCHAR")
         return f"CASE WHEN isfinite({number}) THEN {number} END"
-    places = int(to.partition(",")[2].rstrip(")") or 0)
-    decimals = "[0-9]*" if to == "DOUBLE" else f"[0-9]{{0,{places}}}0*"
-    return _fits(text, f"[ ]*[+-]?{whole}({point}{decimals})?[ ]*", f"TRY_CAST({plain} AS {to})")
+    scale = int(to.partition(",")[2].rstrip(")") or 0)
+    decimals = "[0-9]*" if to == "DOUBLE" else f"[0-9]{{0,{scale}}}0*"
+    return _fits(text, f"[ ]*[+-]?{digits}({point}{decimals})?[ ]*", f"TRY_CAST({plain} AS {to})")
