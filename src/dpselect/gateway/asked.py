@@ -20,7 +20,7 @@ from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
+from dpselect.queries.plan import Paying, Plan, parse_parts, plan_class, plan_question
 from dpselect.questions import schemas
 from dpselect.questions.kinds import domain_from_json
 from dpselect.questions.payment import Payment
@@ -130,11 +130,11 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     when, share = given.pop("during", None), given.pop("share", None)
     verb = parameters.one_of("verb", given.get("verb"), QUESTIONS)
     item = _item(verb, given.pop("item", None), settings)
-    unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
+    unknown = next((name for name in given if name != "verb" and name not in plan_class(verb).fields()), None)
     if unknown is not None:
-        known = [*kind(verb).fields(), *BESIDE]
+        known = [*plan_class(verb).fields(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known))
-    for name, field in kind(verb).fields().items():
+    for name, field in plan_class(verb).fields().items():
         if name in given:
             given[name] = schemas.as_integer(
                 given[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
@@ -237,7 +237,7 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
         given.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
             given.setdefault("weight_unit", str(declared.unit))
-    if "max_items_per_user" in kind(verb).takes and settings.max_items_per_user is not None:
+    if "max_items_per_user" in plan_class(verb).takes and settings.max_items_per_user is not None:
         given.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
@@ -262,9 +262,9 @@ def _priced(given: dict[str, Any], share: object, paying: Callable[[], Paying]) 
 
     Its calibration is the same for everybody who asks it, of whichever rows.
     """
-    question, payment, facts = parts_of(given | ({} if share is None else {"share": share}))
-    asks = payment.share is not None or (payment.delta is None and kind(question.verb).needs_delta(question))
-    return planned(question, payment, facts, paying() if asks else None, make=_known)
+    question, payment, facts = parse_parts(given | ({} if share is None else {"share": share}))
+    asks = payment.share is not None or (payment.delta is None and plan_class(question.verb).needs_delta(question))
+    return plan_question(question, payment, facts, paying() if asks else None, make=_known)
 
 
 def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
@@ -273,7 +273,7 @@ def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
     text = json.dumps(said, sort_keys=True)
     found = _PLANS.get(text)
     if found is None:
-        found = kind(question.verb)(question=question, payment=payment, facts=facts)
+        found = plan_class(question.verb)(question=question, payment=payment, facts=facts)
         _PLANS.put(text, found, 2 * len(text))  # its name is as long
     return found
 

@@ -15,7 +15,7 @@ from dpselect._ground.reals import enclose, upper
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
-from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, parse_counts, refuse_too_few
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.papers.noisy_draws import noisy
 from dpselect.papers.report_noisy_max import laplace_gap
@@ -76,16 +76,16 @@ class OneShotLaplace:
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
-        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
+        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.log_others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
-        among = counted(counts)
+        among = parse_counts(counts)
         return among.names(self.picks(among, secure(draws)))
 
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""
-        enough(self.k, among)
+        refuse_too_few(self.k, among)
         return noisy(draws).noisy_top(among.weights(1 / self.scale), self.k)
 
 
@@ -140,10 +140,10 @@ class ApproxOneShotLaplace:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
-        among = counted(counts)
+        among = parse_counts(counts)
         return among.names(self.picks(among, secure(draws)))
 
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""
-        enough(self.k, among)
+        refuse_too_few(self.k, among)
         return noisy(draws).noisy_top(among.weights(1 / self.scale(among.count)), self.k)

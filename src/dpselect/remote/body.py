@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Rows
-from dpselect.queries.plan import Plan, kind, unpriced
+from dpselect.queries.plan import Plan, missing_price, plan_class
 from dpselect.questions.parts import Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
@@ -35,12 +35,12 @@ def body_of_plan(plan: Plan, rows: About) -> Body:
 
 def body_of(question: Question, payment: Payment, rows: About) -> Body:
     """A question at a price. What was left out is left to the gateway: the owner may have declared it."""
-    make, filled = kind(question.verb), _filled(question)
+    make, filled = plan_class(question.verb), _filled(question)
     facts = make.facts_of(rows, question)
     if payment.share is not None:
         _some_plan(make, filled, payment, facts).of(rows)
     elif payment.epsilon is None and payment.accuracy is None:
-        raise unpriced(make.verb, make.accuracies)
+        raise missing_price(make.verb, make.accuracies)
     else:
         warn_if_weak(make(question=filled, payment=payment, facts=facts).of(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_of(question, rows)}

@@ -16,7 +16,7 @@ from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
 from dpselect.gateway.pages.conditions import Condition, typed
-from dpselect.queries.plan import kind
+from dpselect.queries.plan import plan_class
 from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.questions import QUESTIONS
@@ -131,7 +131,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(verb, data)
     menus = _menus(verb, data, items, said.get("during", ""))
     controls: dict[str, Control] = {}
-    for name, one in {**BESIDE, **kind(verb).fields()}.items():
+    for name, one in {**BESIDE, **plan_class(verb).fields()}.items():
         menu = _menu(name, one, menus)
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
             found = said.get(name, "" if one.default in (None, MISSING, False, True) else str(one.default))
@@ -139,7 +139,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
             help, shape = strip_links(one.metadata["help"]), one.metadata["kind"].shape
             controls[name] = Control(name, help, shape, menu, value)
     whose, given = _parts(verb), {name for name, one in controls.items() if one.value}
-    prices = ("share", *kind(verb).accuracies, "epsilon")
+    prices = ("share", *plan_class(verb).accuracies, "epsilon")
     return Form(
         data=data,
         others=described,
