@@ -251,7 +251,7 @@ def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta:
     half = beta / 2 / OUTWARD
 
     def first(holds: Callable[[int], bool]) -> int:
-        """The least number of users, from 1 on, from which it holds."""
+        """Return the least number of users, from 1 on, from which it holds."""
         low, high = max(0, noisy - reach), noisy + reach
         while high - low > 1:
             middle = (low + high) // 2

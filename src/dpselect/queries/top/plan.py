@@ -294,7 +294,7 @@ class TopKPlan(Plan):
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
-        """The steps that an answer took."""
+        """Return the steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)
         return self.selection.steps(release.found)
