@@ -47,10 +47,10 @@ SHAPES: dict[str, Masses] = {
     "sequences, flat": levels(SequenceWays, 4, Fraction(1, 20)),
     "unseen": levels(SetWays, 4, Fraction(1, 2), UNSEEN),
     "all equal": levels(SetWays, 2, Fraction(1, 2), (5, 5, 5)),
-    "classes": Classes.of(rank_counts(COUNTS, 3), Fraction(1, 2)),
+    "classes": Classes.for_ranked(rank_counts(COUNTS, 3), Fraction(1, 2)),
     "classes with a far window": Classes(rank_counts(COUNTS, 3), Fraction(1, 2), 5),
-    "classes, steep": Classes.of(rank_counts(COUNTS, 1), Fraction(9)),
-    "all there is": Classes.of(rank_counts(COUNTS, 9), Fraction(1)),
+    "classes, steep": Classes.for_ranked(rank_counts(COUNTS, 1), Fraction(9)),
+    "all there is": Classes.for_ranked(rank_counts(COUNTS, 9), Fraction(1)),
     "a pair among many": PairAmongMany(),
 }
 

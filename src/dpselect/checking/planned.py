@@ -171,5 +171,5 @@ def _max_items(plan: Plan) -> int | None:
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
     if plan.verb in ("histogram", "users"):
-        return max_domain_size(plan.known_domain())
+        return max_domain_size(plan.require_domain())
     return len(plan.question.q) if plan.verb == "quantile" else None

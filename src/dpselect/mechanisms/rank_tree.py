@@ -82,7 +82,7 @@ class TreePaths:
     logs: Floats
 
     @classmethod
-    def of(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> TreePaths:
+    def from_ranks(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> TreePaths:
         """Compute the a of a draw.
 
         1 in its own answer, and as much of those at the ends of a segment as it is near to each.

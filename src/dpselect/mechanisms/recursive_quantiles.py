@@ -93,7 +93,7 @@ class RecursiveQuantiles:
 
     def cut(self, users: UsersAt, draws: Draws) -> list[int]:
         """Draw the cell of each quantile; where a segment is not divided further, the first one of its point."""
-        spread = Spread.of(users, self.CELLS)
+        spread = Spread.from_users(users, self.CELLS)
         cells = {-1: 0, len(self.shares): self.grid.points * self.CELLS}
         for rank in ordered(self.shares):
             grain = self.CELLS if rank.ends else 1  # what nobody is divided by may be a whole point
@@ -107,7 +107,7 @@ class RecursiveQuantiles:
         One user more is for what a cut cannot divide. Said of fewer than SHARED users at each point.
         """
         misses = Misses(self.grid.points, self.CELLS, self.SHARED)
-        return Fraction(TreePaths.of(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
+        return Fraction(TreePaths.from_ranks(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
 
 
 def levels(quantiles: int) -> int:

@@ -36,7 +36,7 @@ class Spread:
     cells: int
 
     @classmethod
-    def of(cls, users: UsersAt, cells: int) -> Spread:
+    def from_users(cls, users: UsersAt, cells: int) -> Spread:
         """Spread users who are counted at the points of a grid."""
         return cls(users.places, np.concatenate([[0], np.cumsum(users.users)]).astype(np.int64), cells)
 
@@ -69,7 +69,7 @@ class CellRange:
         """Draw the cell that a candidate begins with; of a segment without cells, where it starts."""
         if self.start == self.stop:
             return self.start
-        blocks = Blocks.of(self)
+        blocks = Blocks.cover(self)
         while True:
             candidate = blocks.propose(draws)
             if candidate is not None:
@@ -118,7 +118,7 @@ class Blocks:
     weights: Weights
 
     @classmethod
-    def of(cls, segment: CellRange) -> Blocks:
+    def cover(cls, segment: CellRange) -> Blocks:
         """Cover a segment by small blocks around the rank, and one beyond them on either side."""
         whole_users, offset = divmod(segment.wanted, segment.unit)
         ends, parts = _ends(segment, whole_users)

@@ -65,11 +65,11 @@ class ChoosePlan(OfValues):
     mechanism: Any = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            set_fields(self, mechanism=self._by_group(self.asked_groups(by)))
+            set_fields(self, mechanism=self._by_group(self.resolve_groups(by)))
             return
         if self.payment.delta:
             requirement = "be left out if by is not given: a choice of one needs none"
@@ -79,9 +79,9 @@ class ChoosePlan(OfValues):
             monotonic, sensitivity = self.question.monotonic, Fraction(self.question.sensitivity)
             neighbors = Neighbors(self.question.neighbors)
         else:
-            self.known_domain()
+            self.require_domain()
         make = methods.method_row("choose", self.method).make
-        epsilon = self.given_epsilon
+        epsilon = self.requested_epsilon
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=neighbors)
         set_fields(self, mechanism=mechanism)
 
@@ -90,13 +90,13 @@ class ChoosePlan(OfValues):
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.groups import plan_groups
 
-        domain = self.known_domain()
+        domain = self.require_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
         refuse_large_domain(max_domain_size(domain) or 0, MAX_COUNTED_ITEMS)
         table, mechanism = plan_groups(
-            groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method)
+            groups, self.requested_epsilon, self.delta, partial(ChoiceByGroup, method=self.method)
         )
         set_fields(self, table=table)
         return mechanism.each
@@ -119,7 +119,7 @@ class ChoosePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many candidates there are."""
-        return self._near(None if self.domain is None else max_domain_size(self.domain))
+        return self._accuracy_for(None if self.domain is None else max_domain_size(self.domain))
 
     @property
     def needs_candidates(self) -> bool:
@@ -144,7 +144,7 @@ class ChoosePlan(OfValues):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
-        domain = self.known_domain()
+        domain = self.require_domain()
         if self.table is not None:
             return self._bind_draw_by_group(engine, self.table, cast(NamedDomain, domain))
         engine.check(domain)
@@ -189,7 +189,7 @@ class ChoosePlan(OfValues):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; only scores of the caller's have places."""
         statement = self.statement(is_place=self.of_scores and outcome.is_place)
-        return write_release(outcome, statement, self._near(outcome.candidates), columns=self.by)
+        return write_release(outcome, statement, self._accuracy_for(outcome.candidates), columns=self.by)
 
     def statement(self, *, is_place: bool = False) -> Statement:
         """State the promise; `is_place`: the item is a place in an array of scores."""
@@ -200,7 +200,7 @@ class ChoosePlan(OfValues):
         parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
         return Statement.from_privacy(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
-    def _near(self, candidates: int | None) -> Accuracy:
+    def _accuracy_for(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
             return accuracy.NOTHING

@@ -120,7 +120,7 @@ class Facts(Value):
             object.__setattr__(self, "shares", level_shares(self.ngrams[1], self.shares))  # type: ignore[index]
 
     @classmethod
-    def of(cls, rows: Rows, takes: Sequence[str]) -> Self:
+    def from_rows(cls, rows: Rows, takes: Sequence[str]) -> Self:
         """Return the facts of a data set that a plan uses."""
         known_facts: dict[str, Any] = {"max_items_per_user": rows.max_items_per_user, "exclude": rows.excluded}
         if rows.words is not None:

@@ -51,7 +51,7 @@ class GroupFinder:
     union: Any
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, max_groups_per_user: int) -> GroupFinder:
+    def for_price(cls, epsilon: Fraction, delta: Fraction, max_groups_per_user: int) -> GroupFinder:
         """Return the finder by the method that a union of these parameters takes."""
         from dpselect.queries.facts import Facts
         from dpselect.queries.union.plan import UnionPlan
@@ -142,7 +142,7 @@ def plan_groups(
         privacy = mechanism.privacy
     else:
         mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
-        finder = GroupFinder.of(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
+        finder = GroupFinder.for_price(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
     table = InGroups(by=groups.by, listed=listed_groups, most=max_groups, delta=delta, finder=finder, privacy=privacy)
     return table, mechanism

@@ -55,15 +55,15 @@ class HistogramPlan(Plan):
     question: Histogram
     mechanism: HistogramNoise = field(init=False, repr=False, compare=False)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the noise, by how many items there are and how many of them a user counts for."""
-        domain = self.known_domain()
+        domain = self.require_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
         sensitivity, items = self._moved(domain), self._items(domain)
         size = max_domain_size(domain)
-        set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, sensitivity, items, BETA, domain_size=size))
+        set_fields(self, mechanism=nearest(self.requested_epsilon, self.delta, sensitivity, items, BETA, domain_size=size))
 
     def _moved(self, domain: NamedDomain) -> int:
         """Return the largest number of counts that one user changes."""
@@ -104,13 +104,13 @@ class HistogramPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many items there are."""
         items = max_domain_size(self.known)
-        return accuracy.NOTHING if items is None else self._near(items)
+        return accuracy.NOTHING if items is None else self._accuracy_for(items)
 
     @property
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         return {
-            "epsilon": self.given_epsilon,
+            "epsilon": self.requested_epsilon,
             "delta": self.delta,
             "domain": self.domain,
             "max_items_per_user": self.most,
@@ -146,14 +146,14 @@ class HistogramPlan(Plan):
         items = max(1, len(outcome.items))
         width = self.mechanism.width(BETA, items)
         return write_release(
-            outcome, self._statement(items), self._near(items), kind=Kind.SET, counted=True, width=width
+            outcome, self._statement(items), self._accuracy_for(items), kind=Kind.SET, counted=True, width=width
         )
 
     def select(self, counts: CountGroups, draws: Draws) -> Release:
         """Return the release for the counts of all items."""
         return self.answer(self.draw(counts, draws))
 
-    def _near(self, items: int) -> Accuracy:
+    def _accuracy_for(self, items: int) -> Accuracy:
         """Return how near the counts of so many items are."""
         good = accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
         return good + accuracy.leads(self.mechanism.lead(BETA, items), self.scale) if items > 1 else good

@@ -99,10 +99,10 @@ class Plan(ABC):
         set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
             set_fields(self, payment=self.payment.replace(delta=self.delta))
-        self.settle()
+        self.derive_fields()
 
     @abstractmethod
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the mechanism and every other field that is fixed before data are read."""
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ class Plan(ABC):
         return False
 
     @property
-    def given_epsilon(self) -> Fraction:
+    def requested_epsilon(self) -> Fraction:
         """The epsilon that was given, in place of an accuracy."""
         return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
 
@@ -227,7 +227,7 @@ class Plan(ABC):
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or Method()
 
-    def asked_groups(self, by: By) -> ResolvedGroups:
+    def resolve_groups(self, by: By) -> ResolvedGroups:
         """Return the groups that are asked for; refuse a list that is absent before the bound that it would need."""
         if by.max_groups_per_user is None and isinstance(by.groups, Column):
             from dpselect.engines.sources.files import refuse_absent
@@ -235,7 +235,7 @@ class Plan(ABC):
             refuse_absent(by.groups.source)
         return ResolvedGroups.from_by(by)
 
-    def known_domain(self) -> Domain:
+    def require_domain(self) -> Domain:
         """Return the domain, or refuse a question that has none without."""
         if self.domain is None:
             hint = "the items that there can be: domain=['yes', 'no'], --domain yes,no; a top k finds such items"
@@ -290,7 +290,7 @@ class Plan(ABC):
                 raise ParameterError(name, f"be left out for a {cls.verb}", came(fact), hint)
         if rows.excluded is not None and "exclude" not in cls.takes:
             raise ParameterError("exclude", f"be left out for {cls.verb}", came(rows.excluded), "where='item <> ...'")
-        return Facts.of(rows, cls.takes)
+        return Facts.from_rows(rows, cls.takes)
 
     def of(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
         """Return the plan for a data set.

@@ -64,15 +64,15 @@ class QuantilePlan(OfValues):
     mechanism: CertifiedQuantiles = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the mechanism: of one question, or of one in every group."""
         if self.question.bounds is None and self.per_user is PerUser.MEAN:
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
-            mechanism = self._by_group(self.asked_groups(self.question.by))
+            mechanism = self._by_group(self.resolve_groups(self.question.by))
         elif self.payment.within is None:
-            mechanism = self._mechanism(self.given_epsilon)
+            mechanism = self._mechanism(self.requested_epsilon)
         else:
             mechanism = self._near_enough(self.payment.within)
         set_fields(self, mechanism=mechanism)
@@ -84,11 +84,11 @@ class QuantilePlan(OfValues):
         return None if which is None else PerUser(which)
 
     @property
-    def _asked(self) -> dict[str, Any]:
+    def _grid_parameters(self) -> dict[str, Any]:
         return {"q": self.question.q, "bounds": self.question.bounds, "step": self.question.step}
 
     def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> CertifiedQuantiles:
-        return CertifiedQuantiles(**self._asked, delta=self.delta, epsilon=epsilon, kind=kind)
+        return CertifiedQuantiles(**self._grid_parameters, delta=self.delta, epsilon=epsilon, kind=kind)
 
     def _by_group(self, groups: ResolvedGroups) -> CertifiedQuantiles:
         """Return the mechanism of one group, at the price of the groups that one user counts in."""
@@ -97,14 +97,14 @@ class QuantilePlan(OfValues):
 
         if self.payment.within is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
-        make = partial(QuantileByGroup, **self._asked)
-        table, mechanism = plan_groups(groups, self.given_epsilon, self.delta, make)
+        make = partial(QuantileByGroup, **self._grid_parameters)
+        table, mechanism = plan_groups(groups, self.requested_epsilon, self.delta, make)
         set_fields(self, table=table)
         return mechanism.each
 
     def _nearest(self, epsilon: Fraction) -> CertifiedQuantiles:
         """Return, at one price, the mechanism of the smallest gap."""
-        kinds = dict.fromkeys((OneQuantile, better_for(*self._asked.values())))
+        kinds = dict.fromkeys((OneQuantile, better_for(*self._grid_parameters.values())))
         return min((self._mechanism(epsilon, kind) for kind in kinds), key=lambda mechanism: mechanism.gap(BETA))
 
     def _near_enough(self, within: int) -> CertifiedQuantiles:
@@ -128,7 +128,7 @@ class QuantilePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; each answer adds its own."""
-        return self.near if self.table is None else self.table.accuracy(self.near, self.scale)
+        return self.planned_accuracy if self.table is None else self.table.accuracy(self.planned_accuracy, self.scale)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -182,9 +182,9 @@ class QuantilePlan(OfValues):
         worst = tuple(max((getattr(rank, name) for rank in ranked), default=0) for name in TOO_MANY)
         has_several, scale = len(self.mechanism.shares) > 1, self.scale
         if table is None:
-            good = ranks((worst[0], worst[1]), users[0] or 0, width, has_several, self._counted, scale)
+            good = ranks((worst[0], worst[1]), users[0] or 0, width, has_several, self._counted_values, scale)
         else:
-            good = table.accuracy(ranks_of_groups((worst[0], worst[1]), has_several, self._counted, scale), scale)
+            good = table.accuracy(ranks_of_groups((worst[0], worst[1]), has_several, self._counted_values, scale), scale)
             good += users_of_groups(width, scale)
         release = write_release(
             outcome,
@@ -217,21 +217,21 @@ class QuantilePlan(OfValues):
         return [Ranked(*too_many, below, above) for too_many, below, above in distances]
 
     @property
-    def _counted(self) -> str:
+    def _counted_values(self) -> str:
         """The value of a user that counts, in words."""
         return quantile_sentences.describe_counted(
             self.question.per_user, bounded=self.mechanism.grid.bounds is not None
         )
 
     @property
-    def near(self) -> Accuracy:
+    def planned_accuracy(self) -> Accuracy:
         """The distance of answers from their ranks, of one group or of all rows, before there is one."""
         mechanism = self.mechanism
         return planned_ranks(
             mechanism.gap(BETA).__ceil__(),
             mechanism.added(BETA) if mechanism.counts_decide(BETA) else None,
             len(mechanism.shares) > 1,
-            self._counted,
+            self._counted_values,
             self.scale,
             shared=RecursiveQuantiles.SHARED if mechanism.kind is RecursiveQuantiles else None,
         )

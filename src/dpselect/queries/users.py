@@ -60,16 +60,16 @@ class UsersPlan(Plan):
     mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
     table: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the noise, by how many numbers one user moves."""
         if self.payment.delta:
             requirement = "be left out: numbers of users need none"
             raise ParameterError("delta", requirement, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
-            set_fields(self, table=self.asked_groups(self.question.by))
+            set_fields(self, table=self.resolve_groups(self.question.by))
         refuse_large_domain(max_domain_size(self.domain) or 0, MAX_COUNTED_ITEMS)
         within = self.payment.within
-        epsilon = self.given_epsilon if within is None else self._near_enough(within)
+        epsilon = self.requested_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
@@ -120,7 +120,7 @@ class UsersPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many groups there are."""
         numbers = max_domain_size(self.domain)
-        return accuracy.NOTHING if numbers is None else self._near(numbers)
+        return accuracy.NOTHING if numbers is None else self._accuracy_for(numbers)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -162,7 +162,7 @@ class UsersPlan(Plan):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; it has all groups."""
         numbers = max(1, len(outcome.items))
-        statement, good, width = self._statement(numbers), self._near(numbers), self._width(numbers)
+        statement, good, width = self._statement(numbers), self._accuracy_for(numbers), self._width(numbers)
         release = write_release(outcome, statement, good, kind=Kind.SET, counted=True, width=width)
         return release if self.asked is None else self.asked.added_to(release)
 
@@ -170,7 +170,7 @@ class UsersPlan(Plan):
         """Return how far any of so many noisy numbers may be off."""
         return self.mechanism.width(BETA, numbers)
 
-    def _near(self, numbers: int) -> Accuracy:
+    def _accuracy_for(self, numbers: int) -> Accuracy:
         """Return how near so many numbers are."""
         if self.table is None:
             return accuracy.count_of_users(self._width(1), self.scale)

@@ -35,7 +35,7 @@ class CanonicalSet(JointMechanism):
 
     def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
         """Draw the chosen ranks: a class, then a set of it."""
-        classes = Classes.of(ranked, self.rate)
+        classes = Classes.for_ranked(ranked, self.rate)
         return classes.draw(*draws.sample_product(classes), draws)
 
 
@@ -51,7 +51,7 @@ class Classes:
     window: int
 
     @classmethod
-    def of(cls, ranked: Ranked, rate: Fraction) -> Classes:
+    def for_ranked(cls, ranked: Ranked, rate: Fraction) -> Classes:
         """Return the classes with the window that ends where all sets together weigh less than about e^-45."""
         log_sets = float(choose(ranked.items, ranked.k, 64).log())
         reach = ceil((log_sets + NEGLIGIBLE) / float(rate))

@@ -48,9 +48,9 @@ def picked(counts: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
     units = _units(counts, starts, nonempty, terms)
     rare = units > 0
     answers = {int(g): _peeled(counts, int(starts[g]), int(g), terms, draws) for g in nonempty[~rare]}
-    succeeded = draws.bernoullis(units[rare], 1, FirstPick.of(terms))
+    succeeded = draws.bernoullis(units[rare], 1, FirstPick.for_terms(terms))
     for g, u in zip(nonempty[rare][succeeded].tolist(), units[rare][succeeded].tolist(), strict=True):
-        group = GroupPicks.of(counts, int(starts[g]), g, terms)
+        group = GroupPicks.for_group(counts, int(starts[g]), g, terms)
         if draws.bernoulli(Thinned(group, u)):
             answers[g] = group.begun(draws)
     return [Picked(g, starts[g] + np.array(answers[g], dtype=np.int64)) for g in sorted(answers) if answers[g]]
@@ -91,7 +91,7 @@ class FirstPick:
     sensitivity: int
 
     @classmethod
-    def of(cls, terms: Terms) -> FirstPick:
+    def for_terms(cls, terms: Terms) -> FirstPick:
         """Return the bound for the picks of one group."""
         return cls(terms.rate, terms.bottom(terms.k_bar), terms.sensitivity)
 
@@ -121,7 +121,7 @@ class GroupPicks:
     terms: Terms
 
     @classmethod
-    def of(cls, counts: GroupedCounts, start: int, group: int, terms: Terms) -> GroupPicks:
+    def for_group(cls, counts: GroupedCounts, start: int, group: int, terms: Terms) -> GroupPicks:
         """Return the picks of one group of all that was counted."""
         rows = TopRows(counts.counts[start : start + int(counts.sizes[group])], lambda picks: [row for row, _ in picks])
         return cls(rows.inside(terms.k_bar), rows.after(terms.k_bar), terms)
@@ -172,6 +172,6 @@ class Thinned:
     def ball(self, bits: int) -> arb:
         """Return the ball of the quotient."""
         items, ends = self.group.weights(bits)
-        bound = FirstPick.of(self.group.terms).at(Fraction(self.units)).ball(bits)
+        bound = FirstPick.for_terms(self.group.terms).at(Fraction(self.units)).ball(bits)
         with ctx.workprec(bits):
             return (items / (items + ends) / bound).min(arb(1))

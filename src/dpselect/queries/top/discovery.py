@@ -183,7 +183,7 @@ class FoundTop(Selection):
         )
         return self._ranked(mechanism, len(discovered), sets.labels(codes), users_of(sets, codes), draws)
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
         """Return from how many users on an item is found, where the bound is known.
 
         How many are found is in the answer.
@@ -191,11 +191,11 @@ class FoundTop(Selection):
         if self.ready is None:
             return NOTHING
         return found_accuracy(
-            self.ready.union, self.ready.max_items_per_user, users_condition=self._among, scale=self.scale
+            self.ready.union, self.ready.max_items_per_user, users_condition=self._users_condition, scale=self.scale
         )
 
     @property
-    def _among(self) -> str:
+    def _users_condition(self) -> str:
         """The condition on users who find an item, if not all do."""
         if not self.scale.gains:
             return ""
@@ -221,7 +221,7 @@ class FoundTop(Selection):
         epsilon_per_pick = self._price_of_pick(mechanism, discovered)
         statement, good = (
             self.statement(mechanism, discovered, epsilon_per_pick),
-            self._near(mechanism, discovered, epsilon_per_pick),
+            self._accuracy_for(mechanism, discovered, epsilon_per_pick),
         )
         return self._write(outcome, statement, good, self._counter(mechanism, len(outcome.items), epsilon_per_pick))
 
@@ -302,10 +302,10 @@ class FoundTop(Selection):
             discovered=discovered,
         )
 
-    def _near(self, mechanism: DiscoverThenPeel, discovered: int, epsilon_per_pick: Fraction) -> Accuracy:
+    def _accuracy_for(self, mechanism: DiscoverThenPeel, discovered: int, epsilon_per_pick: Fraction) -> Accuracy:
         """Return from how many users on an item is found, and how good the ranking of so many is."""
         good = found_accuracy(
-            mechanism.union, mechanism.max_items_per_user, users_condition=self._among, scale=self.scale
+            mechanism.union, mechanism.max_items_per_user, users_condition=self._users_condition, scale=self.scale
         )
         gap = None
         if discovered > 1:

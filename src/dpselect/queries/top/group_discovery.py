@@ -137,7 +137,7 @@ class FoundTopByGroup(FoundTop):
         group_parameters = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
         statement = replace(statement, parameters={**statement.parameters, **group_parameters})
         return self._write(
-            outcome, statement, self._near(mechanism, max(largest, default=0), epsilon_per_pick), counter
+            outcome, statement, self._accuracy_for(mechanism, max(largest, default=0), epsilon_per_pick), counter
         )
 
     @property
@@ -146,7 +146,7 @@ class FoundTopByGroup(FoundTop):
         return self.asked.by
 
     @property
-    def _among(self) -> str:
+    def _users_condition(self) -> str:
         """The condition on users: those of one group."""
         return IN_ONE_GROUP
 

@@ -120,7 +120,7 @@ class TopByGroup(Selection):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
         columns, group_width = self.asked.by, self._group_width
-        good = self._near(outcome.largest_group_size)
+        good = self._accuracy_for(outcome.largest_group_size)
         return self.write(outcome, self.state(self.terms()), good, columns=columns, group_width=group_width)
 
     def terms(self) -> Terms:
@@ -143,13 +143,13 @@ class TopByGroup(Selection):
     def _group_width(self) -> int | None:
         return None if self.of_groups is None else self.of_groups.width(BETA)
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """Return how good the items of a group are, their counts and its number of users."""
-        return self._near(self.selector.k)
+        return self._accuracy_for(self.selector.k)
 
-    def _near(self, items: int) -> Accuracy:
+    def _accuracy_for(self, items: int) -> Accuracy:
         """Return the accuracy where no group has more items."""
-        terms, counts = self.selector.each.terms, self.near_counts(items, by_group=True)
+        terms, counts = self.selector.each.terms, self.count_accuracy(items, by_group=True)
         gap, reach = largest_whole_below(terms.gap(BETA)), largest_whole_below(terms.reach(BETA))
         return describe_ranking_by_group(
             gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale

@@ -33,10 +33,10 @@ def select_method(request: TopRequest, method: str, epsilon: Fraction, delta: Fr
         best = best_set_method(parameters.listed_size("k", request.k), epsilon, delta)
         method, reason = (PEELING, IN_ORDER) if request.ranked else (best, NO_ORDER[best])
     if method == PEELING:
-        return PeeledTop.of(request, epsilon, delta, reason)
+        return PeeledTop.from_request(request, epsilon, delta, reason)
     from dpselect.queries.top.set import SetTop
 
-    return SetTop.of(method, request, epsilon, delta, reason)
+    return SetTop.from_request(method, request, epsilon, delta, reason)
 
 
 def _check_known(request: TopRequest, domain: Domain) -> None:
@@ -59,9 +59,9 @@ def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Frac
         if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
             method, reason = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
     if method in (AUTO, LIMITED):
-        return LimitedTop.of(request, epsilon, delta)
+        return LimitedTop.from_request(request, epsilon, delta)
     if method == SPARSE:
-        return SparseTop.of(request, epsilon, delta, reason)
+        return SparseTop.from_request(request, epsilon, delta, reason)
     from dpselect.queries.top.discovery import plan_discovery
 
     return plan_discovery(

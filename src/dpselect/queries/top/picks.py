@@ -50,12 +50,12 @@ class Picks(Selection):
         """Draw the picks."""
 
     @abstractmethod
-    def near(self, candidates: int) -> Accuracy:
+    def ranking_accuracy(self, candidates: int) -> Accuracy:
         """Return how good the picks are, and their counts."""
 
-    def before(self, candidates: int | None) -> Accuracy:
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:
         """How good the picks are, and their counts."""
-        return self.near(candidates or 1) + self.near_counts(self.selector.k)
+        return self.ranking_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the picks, and noisy counts of them."""
@@ -71,7 +71,7 @@ class Picks(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of picks."""
-        good = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
+        good = self.ranking_accuracy(outcome.candidates or 1) + self.count_accuracy(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), good)
 
     def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:
@@ -81,7 +81,7 @@ class Picks(Selection):
         """
         picks, items = self.privacy.steps[0], sum(item_counts)
         missing = max(0, self.selector.k - items - 1)
-        steps = (replace(picks, times=picks.times - missing), *self.told(items))
+        steps = (replace(picks, times=picks.times - missing), *self.noise_steps(items))
         return tuple(step for step in steps if step.times)
 
     def terms(self) -> Terms:
@@ -96,7 +96,7 @@ class PeeledTop(Picks):
     selector: Peeling
 
     @classmethod
-    def of(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
         """Return the selection at the largest epsilon of one pick that fits."""
         peeling = methods.method_row("top_k", PEELING)
         peeling_alone = peeling.make(k=request.k, epsilon=epsilon, delta=delta, sensitivity=request.moves)
@@ -107,7 +107,7 @@ class PeeledTop(Picks):
         plan = plan_of(peeling_alone.k, request.priced)
         pick = largest_epsilon(plan, epsilon, delta)
         selector = peeling.make(k=request.k, epsilon_per_pick=pick, delta=delta, sensitivity=request.moves)
-        noise_plan = request.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
+        noise_plan = request.plan_noise(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
         return cls(
             method=PEELING,
             selector=selector,
@@ -126,7 +126,7 @@ class PeeledTop(Picks):
         scored = parse_candidates(histogram)
         return self.selector.picks(scored, draws), scored.scores, scored.names, scored.count
 
-    def near(self, candidates: int) -> Accuracy:
+    def ranking_accuracy(self, candidates: int) -> Accuracy:
         """Return by how much an item is below another at most."""
         return accuracy.ranking(
             largest_whole_below(self.selector.gap(BETA, candidates)), noun=accuracy.OF_DOMAIN, scale=self.scale
@@ -157,7 +157,7 @@ class UnknownTop(Picks):
         rows = top_rows(histogram, self.k_bar + 1)
         return self.selector.picks(rows, draws), rows.counts, rows.names, self.k_bar
 
-    def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+    def ranking_accuracy(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """Return by how much an item is below another at most, and what is not missing."""
         gap = largest_whole_below(self.selector.terms.gap(BETA))
         return describe_unknown_domain(gap, self.reach(), self.k_bar, self.scale)
@@ -170,7 +170,7 @@ class LimitedTop(UnknownTop):
     selector: LimitedDomain
 
     @classmethod
-    def of(cls, request: TopRequest, epsilon: Fraction, delta: Fraction) -> Self:
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction) -> Self:
         """Return the selection at the largest epsilon of a pick and the split of delta that puts bottom lowest."""
 
         def limited(**price: Any) -> LimitedDomain:
@@ -184,7 +184,7 @@ class LimitedTop(UnknownTop):
         split = split_delta(plan, epsilon, delta, picks_alone.terms.swaps(picks_alone.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
-        noise_plan = request.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, split.composition)
+        noise_plan = request.plan_noise(plan(pick)[0], pick * COUNT_SHARE, epsilon, split.composition)
         return cls(
             method=LIMITED,
             selector=selector,
@@ -208,7 +208,7 @@ class SparseTop(UnknownTop):
     selector: LimitedDomainSparse
 
     @classmethod
-    def of(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
         """Return the selection: one noisy threshold, picks, and their noisy numbers, together within epsilon."""
         noisy_numbers = request.priced
         options: dict[str, Any] = {
@@ -219,7 +219,7 @@ class SparseTop(UnknownTop):
         }
         selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **options)
         terms, (tests, picks, *_) = selector.terms, selector.privacy.steps
-        noise_plan = request.told(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
+        noise_plan = request.plan_noise(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
         privacy = noise_plan.priced(terms.left, terms.composition, terms.delta_threshold)
         return cls(
             method=SPARSE,
@@ -256,7 +256,7 @@ class SparseTop(UnknownTop):
         terms = self.selector.terms
         picks = terms.added(items)
         picks = max(picks, terms.added(items - 1)) if items == self.selector.k else picks
-        return picks + basic(self.told(items))
+        return picks + basic(self.noise_steps(items))
 
     def terms(self) -> Terms:
         """Describe the selection."""

@@ -57,7 +57,7 @@ class TopKPlan(Plan):
     selection: Selection = field(init=False, repr=False, compare=False)
     chosen: ChosenGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the selection, with its price."""
         if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
@@ -75,7 +75,7 @@ class TopKPlan(Plan):
         elif self.chosen is not None:
             set_fields(self, selection=self.chosen.given(1))
         else:
-            set_fields(self, selection=self._selected(self.named, self.given_epsilon, groups))
+            set_fields(self, selection=self._selected(self.named, self.requested_epsilon, groups))
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
@@ -140,7 +140,7 @@ class TopKPlan(Plan):
         def select(epsilon: Fraction, max_groups: int) -> Selection:
             return self._selected(self.named, epsilon, replace(groups, max_groups_per_user=max_groups))
 
-        return ChosenGroups(self.given_epsilon, self.delta, groups.listed_groups, select)
+        return ChosenGroups(self.requested_epsilon, self.delta, groups.listed_groups, select)
 
     @property
     def of_pairs(self) -> bool:
@@ -168,7 +168,7 @@ class TopKPlan(Plan):
         candidates = None if self.domain is None else max_domain_size(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
-        accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        accuracy = self.selection.planned_accuracy(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property

@@ -63,7 +63,7 @@ class TopRequest:
         """The number of them that are for measures."""
         return sum(measure.noises for measure in self.measures)
 
-    def told(self, picks: Steps, epsilon_per_number: Fraction, epsilon: Fraction, delta: Fraction) -> NoisePlan:
+    def plan_noise(self, picks: Steps, epsilon_per_number: Fraction, epsilon: Fraction, delta: Fraction) -> NoisePlan:
         """Plan the noise of the winners' numbers after these picks, each at this epsilon or sharper for its price."""
         if not self.noises:
             return NoisePlan(None, None, (picks,))
@@ -165,7 +165,7 @@ class Selection(ABC):
         """Return the same for users who count once in each period, and by a bounded number of rows."""
         return replace(self, scale=replace(self.scale, period=period, rows=rows))
 
-    def told(self, items: int) -> tuple[SpentSteps, ...]:
+    def noise_steps(self, items: int) -> tuple[SpentSteps, ...]:
         """Return the steps of noisy numbers of so many items."""
         measure_steps = () if self.measurer is None else self.measurer.steps_of(items)
         count_steps = () if self.counter is None else self.counter.steps_of(items)
@@ -261,7 +261,7 @@ class Selection(ABC):
         """The distance by which one count may be off; None where none are asked for."""
         return None if self.counter is None else self.counter.width(BETA)
 
-    def near_counts(self, items: int, *, by_group: bool = False) -> Accuracy:
+    def count_accuracy(self, items: int, *, by_group: bool = False) -> Accuracy:
         """Return how near counts of so many items are, where they are asked for."""
         return describe_counts(self.counter, self.counted_scale, items, by_group=by_group)
 
@@ -296,7 +296,7 @@ class Selection(ABC):
         assert self.measurer is not None
         return self.measurer
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
         """Return the accuracy for any data, as far as it is known before there is an answer."""
         return accuracy.NOTHING
 

@@ -32,7 +32,7 @@ class SetTop(Selection):
     selector: CanonicalSet
 
     @classmethod
-    def of(cls, method: str, request: TopRequest, epsilon: Fraction, delta: Fraction, why: str) -> Self:
+    def from_request(cls, method: str, request: TopRequest, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """Return the selection: one step for the set.
 
         Its counts, together, as much epsilon again, and each other noisy number too.
@@ -48,7 +48,7 @@ class SetTop(Selection):
             return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved_counts), moved_counts * request.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
-        noise_plan = request.told(plan(x)[0], x / moved_counts, epsilon, delta)
+        noise_plan = request.plan_noise(plan(x)[0], x / moved_counts, epsilon, delta)
         return cls(
             method=method,
             selector=row.make(k=request.k, epsilon=x, sensitivity=request.moves),
@@ -78,20 +78,20 @@ class SetTop(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""
-        good = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
+        good = self.set_accuracy(outcome.candidates or 1) + self.count_accuracy(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), good, kind=Kind.SET)
 
     def terms(self) -> Terms:
         """Describe the selection."""
         return {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}, [self.reason, A_SET]
 
-    def near(self, candidates: int) -> Accuracy:
+    def set_accuracy(self, candidates: int) -> Accuracy:
         """Return how good the items are, and their counts."""
         return accuracy.unordered_set(largest_whole_below(self.selector.gap(BETA, candidates)), self.scale)
 
-    def before(self, candidates: int | None) -> Accuracy:
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""
-        return self.near(candidates or 1) + self.near_counts(self.selector.k)
+        return self.set_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
 
 def _sorted(outcome: Outcome) -> Outcome:

@@ -46,14 +46,14 @@ class BoundedUnion:
     mechanisms: tuple[Any, ...]
 
     @classmethod
-    def of(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
+    def with_bound(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
         """Return the union with this bound."""
         return cls(terms, max_items_per_user, terms.mechanisms(max_items_per_user))
 
     @classmethod
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
-        return cls.of(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
+        return cls.with_bound(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
 
     @cached_property
     def counts_decide(self) -> bool:

@@ -45,7 +45,7 @@ class UnionPlan(UnionTerms):
         """The accuracy for any data; nothing where a bound is to be chosen first."""
         if self.chosen:
             return accuracy.NOTHING
-        good = BoundedUnion.of(self, self.most).accuracy()
+        good = BoundedUnion.with_bound(self, self.most).accuracy()
         good += accuracy.NOTHING if self.asked is None else self.asked.accuracy
         return good if self.facts.exclude is None else but_excluded(good)
 
@@ -94,7 +94,7 @@ class UnionPlan(UnionTerms):
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
-        return BoundedUnion.of(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
+        return BoundedUnion.with_bound(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
@@ -123,7 +123,7 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
     max_items = terms.most or terms.choice.of_pairs(pairs, draws)
-    union = BoundedUnion.of(terms, max_items)
+    union = BoundedUnion.with_bound(terms, max_items)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)

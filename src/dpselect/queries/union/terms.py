@@ -69,7 +69,7 @@ class UnionTerms(Plan):
     parts: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     total: Fraction = field(init=False, repr=False, compare=False)
 
-    def settle(self) -> None:
+    def derive_fields(self) -> None:
         """Set the bound, the parts of the price, and the price."""
         if self.delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
@@ -149,7 +149,7 @@ class UnionTerms(Plan):
             target = _price_for_threshold(self, _digest(self.popular))
             set_fields(self, total=target.epsilon, asked=target)
             return
-        epsilon = self.given_epsilon
+        epsilon = self.requested_epsilon
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
         set_fields(self, total=epsilon)
