@@ -357,7 +357,7 @@ class Dataset(Verbs):
         with naming_parameter("by", "item"):
             refuse_shared(self.user_columns, plan.items)
         planned_data = copy(self)
-        planned_data._item, planned_data.max_items_per_user = plan.items, plan.kept
+        planned_data._item, planned_data.max_items_per_user = plan.items, plan.max_counted_per_user
         return planned_data
 
     def _with_compared_periods(self, names: Sequence[str], *, lost: bool) -> Dataset:

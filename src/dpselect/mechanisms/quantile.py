@@ -92,9 +92,9 @@ class Quantile:
 
     def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
         """Draw the places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
-        return sorted(self.place(users, q, draws) for q in self.shares)
+        return sorted(self.draw_place(users, q, draws) for q in self.shares)
 
-    def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
+    def draw_place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
         """Draw one quantile's place on the grid."""
         near_rank = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:

@@ -77,7 +77,7 @@ def _noise_bound(rate: Fraction, noises: tuple[RankNoise, ...], beta: float) -> 
 
 def _least_bound(rate: float, noises: tuple[RankNoise, ...], beta: float) -> int:
     """Return the least whole t with a small enough sum of P(noise > t), by bisection with interpolated logarithms."""
-    reach = chernoff_bound(Fraction(rate), [RankNoise(Fraction(0), max(map(_most, noises)), 0)] * 2, HIDDEN) + 1
+    reach = chernoff_bound(Fraction(rate), [RankNoise(Fraction(0), max(map(_larger_part, noises)), 0)] * 2, HIDDEN) + 1
     laws = {size: _law(rate, size, reach) for noise in noises for size in noise[1:]}
     sums = {size: np.concatenate([[0.0], np.cumsum(law)]) for size, law in laws.items()}
     points, multiplicities = np.arange(-reach, reach + 1), Counter(noises)
@@ -109,7 +109,7 @@ def _least_bound(rate: float, noises: tuple[RankNoise, ...], beta: float) -> int
     return high
 
 
-def _most(noise: RankNoise) -> int:
+def _larger_part(noise: RankNoise) -> int:
     return max(noise.below, noise.other)
 
 

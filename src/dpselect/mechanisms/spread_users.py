@@ -54,7 +54,7 @@ class CellRange:
     """The cells from start to before stop, in which the share r of the users is looked for.
 
     A candidate holds the cells of the segment from c grain to before (c + 1) grain: one cell, or all of a point. It
-    misses by max(0, #users below it - wanted, wanted - #users below its end) and is drawn in proportion to
+    misses by max(0, #users below it - target, target - #users below its end) and is drawn in proportion to
     exp(-rate miss). Some candidate misses by 0.
     """
 
@@ -91,7 +91,7 @@ class CellRange:
         return self.r.denominator * self.spread.cells
 
     @property
-    def wanted(self) -> int:
+    def target(self) -> int:
         """The users that are to lie below, those below the segment included, in units."""
         a, b = self.r.numerator, self.r.denominator
         return (b - a) * self.spread.below(self.start) + a * self.spread.below(self.stop)
@@ -102,8 +102,8 @@ class CellRange:
 
     def miss(self, candidate: int) -> int:
         """Return by how many units one candidate misses."""
-        b, wanted = self.r.denominator, self.wanted
-        return max(0, b * self.below(candidate) - wanted, wanted - b * self.below(candidate + 1))
+        b, target = self.r.denominator, self.target
+        return max(0, b * self.below(candidate) - target, target - b * self.below(candidate + 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +120,7 @@ class Blocks:
     @classmethod
     def cover(cls, segment: CellRange) -> Blocks:
         """Cover a segment by small blocks around the rank, and one beyond them on either side."""
-        whole_users, offset = divmod(segment.wanted, segment.unit)
+        whole_users, offset = divmod(segment.target, segment.unit)
         ends, parts = _ends(segment, whole_users)
         below = parts * segment.r.denominator  # in units, against the whole number of users
         least_misses = np.maximum(np.maximum(below[:-1] - offset, offset - below[1:]), 0)

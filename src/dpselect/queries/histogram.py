@@ -63,7 +63,9 @@ class HistogramPlan(Plan):
             raise ParameterError("domain", "say which items there are", "only how many", hint)
         sensitivity, items = self._moved(domain), self._items(domain)
         size = max_domain_size(domain)
-        set_fields(self, mechanism=nearest(self.requested_epsilon, self.delta, sensitivity, items, BETA, domain_size=size))
+        set_fields(
+            self, mechanism=nearest(self.requested_epsilon, self.delta, sensitivity, items, BETA, domain_size=size)
+        )
 
     def _moved(self, domain: NamedDomain) -> int:
         """Return the largest number of counts that one user changes."""
@@ -86,7 +88,7 @@ class HistogramPlan(Plan):
         return items
 
     @property
-    def known(self) -> NamedDomain:
+    def named_domain(self) -> NamedDomain:
         """The domain, whose items have names."""
         return cast(NamedDomain, self.domain)
 
@@ -103,7 +105,7 @@ class HistogramPlan(Plan):
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many items there are."""
-        items = max_domain_size(self.known)
+        items = max_domain_size(self.named_domain)
         return accuracy.NOTHING if items is None else self._accuracy_for(items)
 
     @property
@@ -131,7 +133,7 @@ class HistogramPlan(Plan):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
-        domain = self.known
+        domain = self.named_domain
         engine.check(domain, most=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(engine.counts_of(domain, progress=progress), draws)
 
@@ -161,7 +163,7 @@ class HistogramPlan(Plan):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        return Scale(items=tighter_bound(self.most, self.known), period=self.period, rows=self.row_bound)
+        return Scale(items=tighter_bound(self.most, self.named_domain), period=self.period, rows=self.row_bound)
 
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""

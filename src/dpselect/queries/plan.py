@@ -68,7 +68,7 @@ class Plan(ABC):
 
     verb: ClassVar[str]
     takes: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
-    beside: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
+    question_facts: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
     accuracies: ClassVar[tuple[str, ...]] = ()  # that may stand in place of epsilon
     unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
 
@@ -208,7 +208,7 @@ class Plan(ABC):
         return None
 
     @property
-    def kept(self) -> int | None:
+    def max_counted_per_user(self) -> int | None:
         """The bound on how many of these a user counts for."""
         return None
 
@@ -298,7 +298,7 @@ class Plan(ABC):
         `question_facts` are more of the facts that it may state where the data do not.
         """
         self._refuse_own_values()
-        facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.beside, *question_facts))
+        facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.question_facts, *question_facts))
         return self if facts == self.facts else replace(self, facts=facts)
 
     def _refuse_own_values(self) -> None:

@@ -94,8 +94,8 @@ class Search(Generic[Asked]):
     low: int = LOWEST - 1
     high: int = HIGHEST + 1
     found: Asked | ParameterError | None = None
-    seen: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
-    looks: int = 0
+    points: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
+    tries: int = 0
 
     @property
     def done(self) -> bool:
@@ -104,7 +104,7 @@ class Search(Generic[Asked]):
 
     def look(self, index: int) -> None:
         """Try the question at an index, and narrow the search by whether it fits."""
-        self.looks += 1
+        self.tries += 1
         epsilon = number_at(index)
         try:
             plan = self.make(epsilon)
@@ -119,7 +119,7 @@ class Search(Generic[Asked]):
         else:
             self.high = index
         if part > 0:
-            self.seen.append((math.log(epsilon), math.log(part / self.share)))
+            self.points.append((math.log(epsilon), math.log(part / self.share)))
 
     def next(self, index: int) -> int:
         """Return the next index: where the line through the last two parts, on logarithms, meets the share.
@@ -127,14 +127,14 @@ class Search(Generic[Asked]):
         Later, halfway.
         """
         low, high = self.low, self.high
-        if self.looks > QUICK:
+        if self.tries > QUICK:
             guess = (low + high) // 2
-        elif not self.seen:  # too small to be asked, or free
+        elif not self.points:  # too small to be asked, or free
             guess = index + PER_DECADE // 2
         else:
-            (x, y), power = self.seen[-1], USUAL_POWER
-            if len(self.seen) > 1:
-                (u, v) = self.seen[-2]
+            (x, y), power = self.points[-1], USUAL_POWER
+            if len(self.points) > 1:
+                (u, v) = self.points[-2]
                 power = (y - v) / (x - u)
             aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
             guess = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))

@@ -184,7 +184,9 @@ class QuantilePlan(OfValues):
         if table is None:
             good = ranks((worst[0], worst[1]), users[0] or 0, width, has_several, self._counted_values, scale)
         else:
-            good = table.accuracy(ranks_of_groups((worst[0], worst[1]), has_several, self._counted_values, scale), scale)
+            good = table.accuracy(
+                ranks_of_groups((worst[0], worst[1]), has_several, self._counted_values, scale), scale
+            )
             good += users_of_groups(width, scale)
         release = write_release(
             outcome,

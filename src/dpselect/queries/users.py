@@ -102,7 +102,7 @@ class UsersPlan(Plan):
         return self.by[0] if len(self.by) == 1 else self.by
 
     @property
-    def kept(self) -> int | None:
+    def max_counted_per_user(self) -> int | None:
         """The bound on the groups that a user counts in."""
         return None if self.table is None else self.table.groups_per_user
 
@@ -141,9 +141,9 @@ class UsersPlan(Plan):
         if self.groups is not None:
             with naming_parameter("groups"):
                 engine.check(self.groups, most=MAX_COUNTED_ITEMS)
-        return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
+        return lambda draws, progress: self.draw(self.count_users(engine, progress), draws)
 
-    def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
+    def count_users(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
         """Count the users of each group, or of the one item that every row has; without rows that item is absent."""
         if self.groups is not None:
             return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
@@ -180,7 +180,9 @@ class UsersPlan(Plan):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        return Scale(groups=tighter_bound(self.kept, self.groups), period=self.period, rows=self.row_bound)
+        return Scale(
+            groups=tighter_bound(self.max_counted_per_user, self.groups), period=self.period, rows=self.row_bound
+        )
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""

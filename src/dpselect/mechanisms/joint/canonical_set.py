@@ -46,7 +46,7 @@ class Classes:
     Family h has the t up to `window`, family k + h those beyond, where little is left (a hint for the draws).
     """
 
-    among: Ranked
+    ranked: Ranked
     rate: Fraction
     window: int
 
@@ -61,28 +61,28 @@ class Classes:
     @cached_property
     def sizes(self) -> list[int]:
         """The sizes of k families of each kind (none where it would be empty), then that of the top set."""
-        near_size, far_size = self.window - self.among.k, self.among.items - self.window
-        return [size for size in (near_size, far_size) if size for _ in range(self.among.k)] + [1]
+        near_size, far_size = self.window - self.ranked.k, self.ranked.items - self.window
+        return [size for size in (near_size, far_size) if size for _ in range(self.ranked.k)] + [1]
 
-    def place(self, family: int, x: int) -> tuple[int, int]:
+    def ranks_of_class(self, family: int, x: int) -> tuple[int, int]:
         """Return (h, t) of a class."""
-        beyond = family >= self.among.k or self.window == self.among.k
-        return family % self.among.k, (self.window if beyond else self.among.k) + 1 + x
+        beyond = family >= self.ranked.k or self.window == self.ranked.k
+        return family % self.ranked.k, (self.window if beyond else self.ranked.k) + 1 + x
 
     def draw(self, family: int, x: int, draws: Draws) -> list[int]:
         """Draw the ranks of a uniform set of a class."""
         if family == len(self.sizes) - 1:
-            return list(range(self.among.k))
-        fixed, last = self.place(family, x)
-        free = subset(draws, last - fixed - 2, self.among.k - fixed - 1)
+            return list(range(self.ranked.k))
+        fixed, last = self.ranks_of_class(family, x)
+        free = subset(draws, last - fixed - 2, self.ranked.k - fixed - 1)
         return [*range(fixed), *(fixed + 1 + r for r in free), last - 1]
 
     def loss(self, family: int, x: int) -> int:
         """Return the loss c_(h + 1) - c_t of a class, 0 for the top set."""
         if family == len(self.sizes) - 1:
             return 0
-        fixed, last = self.place(family, x)
-        return int(self.among.top[fixed]) - self.among.count(last - 1)
+        fixed, last = self.ranks_of_class(family, x)
+        return int(self.ranked.top[fixed]) - self.ranked.count(last - 1)
 
     def fall(self, family: int, x: int, bits: int) -> arb:
         """Return the ball of exp(-rate loss)."""
@@ -92,5 +92,5 @@ class Classes:
         """Return the number of sets of the class: the k - h - 1 others are any of the t - h - 2 ranks between."""
         if family == len(self.sizes) - 1:
             return arb(1)
-        fixed, last = self.place(family, x)
-        return choose(last - fixed - 2, self.among.k - fixed - 1, bits)
+        fixed, last = self.ranks_of_class(family, x)
+        return choose(last - fixed - 2, self.ranked.k - fixed - 1, bits)

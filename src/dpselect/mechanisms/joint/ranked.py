@@ -28,7 +28,7 @@ Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 class Ranked:
     """Groups by descending count; rank 0 is an item with the largest count, ties stand in a fixed order."""
 
-    among: Candidates
+    candidates: Candidates
     k: int
     order: npt.NDArray[np.intp] | None  # groups by descending count; None: each is one item, looked up at the end
     counts: npt.NDArray[np.int64]
@@ -71,12 +71,14 @@ class Ranked:
         """Return the items at these ranks, in this order."""
         if self.order is None:
             least = self.count(max(ranks))
-            candidate_rows = np.flatnonzero(self.among.scores >= least)
-            candidate_rows = candidate_rows[np.argsort(-self.among.scores[candidate_rows], kind="stable")]
-            return self.among.names([(int(candidate_rows[rank]), 0) for rank in ranks])
+            candidate_rows = np.flatnonzero(self.candidates.scores >= least)
+            candidate_rows = candidate_rows[np.argsort(-self.candidates.scores[candidate_rows], kind="stable")]
+            return self.candidates.names([(int(candidate_rows[rank]), 0) for rank in ranks])
         groups = [int(np.searchsorted(self.ends, rank, side="right")) for rank in ranks]
         starts = [int(self.ends[g - 1]) if g else 0 for g in groups]
-        return self.among.names([(int(self.order[g]), r - s) for g, r, s in zip(groups, ranks, starts, strict=True)])
+        return self.candidates.names(
+            [(int(self.order[g]), r - s) for g, r, s in zip(groups, ranks, starts, strict=True)]
+        )
 
     def unordered(self, ranks: Sequence[int]) -> Answer:
         """Return the set of items at these ranks, in an order that says nothing about the counts."""

@@ -85,13 +85,13 @@ class CountGaussian(SetUnion):
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
         """Return between which numbers of users an item lies whose noisy count came to this, above the threshold."""
-        return not_refuted(noisy, self._above, math.ceil(CERTAIN * float(self.deviation)), beta)
+        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
 
     def width(self, beta: float) -> int:
         """Return how near a noisy count is that lies far above the threshold."""
         return math.ceil(-NormalDist().inv_cdf(beta / 2) * float(self.deviation))
 
-    def _above(self, noisy: int, users: int) -> float:
+    def _tail_if_released(self, noisy: int, users: int) -> float:
         """Return P(the noisy count is at least this), given that it is above the threshold."""
         deviation, threshold = float(self.deviation), float(self.threshold)
         level = float(noisy - self.least + self.threshold)

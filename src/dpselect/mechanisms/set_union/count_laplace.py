@@ -69,7 +69,7 @@ class CountLaplace(SetUnion):
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
         """Return between which numbers of users an item lies whose noisy count came to this."""
-        return not_refuted(noisy, self._above, math.ceil(CERTAIN / self.rate), beta)
+        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN / self.rate), beta)
 
     def width(self, beta: float) -> int:
         """Return how near a noisy count is that lies far above the threshold."""
@@ -79,7 +79,7 @@ class CountLaplace(SetUnion):
         """Return the Rényi divergence of any order, but for new items: of as many steps as one user moves counts."""
         return self.max_items_per_user * divergence(PureDP(self.rate), order)
 
-    def _above(self, noisy: int, users: int) -> float:
+    def _tail_if_released(self, noisy: int, users: int) -> float:
         """Return P(the noisy count is at least this), given that it reaches the threshold."""
         if users <= self.least:  # its noise is above 0, where the tail has no memory
             return math.exp(-self.rate * (noisy - self.least))

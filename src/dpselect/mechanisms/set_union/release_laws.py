@@ -122,9 +122,9 @@ class Geometric:
 
     def at(self, weight: Fraction) -> Real:
         """Return the probability at the integer part of a weight."""
-        return Formula(lambda: self._at(int(weight)))
+        return Formula(lambda: self._chance(int(weight)))
 
-    def _at(self, n: int) -> arb:
+    def _chance(self, n: int) -> arb:
         if n <= self.turn:
             return self.low(n)
         fall = (-enclose(self.epsilon * (n - self.turn))).exp()

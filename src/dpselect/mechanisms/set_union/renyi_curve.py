@@ -185,7 +185,10 @@ def check(curve: Curve, conditions: Conditions) -> None:
     """Raise unless the conditions are proved for this curve."""
     p = curve.chances
     rising = p[0] == 0 and bool(np.all(np.diff(p) >= 0)) and p[-1] < 1
-    if not (rising and all(_hidden(p, conditions, *step) and _near(p, conditions, *step) for step in conditions.steps)):
+    if not (
+        rising
+        and all(_hidden(p, conditions, *step) and _within_budget(p, conditions, *step) for step in conditions.steps)
+    ):
         raise ArithmeticError("a release curve does not keep its conditions")
 
 
@@ -196,7 +199,7 @@ def _hidden(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
         return bool((-chance).log1p() * t >= (-enclose(conditions.delta)).log1p())
 
 
-def _near(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
+def _within_budget(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
     """Return whether both moments at every weight are at most exp((a - 1) budget / t); `_rounding` is allowed for."""
     n = conditions.order - 1
     with ctx.workprec(128):

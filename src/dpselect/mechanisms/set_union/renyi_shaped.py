@@ -91,10 +91,7 @@ class RenyiShaped:
         spent = parameters.not_negative("spent", self.spent)
         order, half = _order(epsilon, delta, max_items, counts, self.at_order, spent)
         every = [
-            [
-                _conditions(order, epsilon, delta, conditions_of_steps, part, counts, spent)
-                for conditions_of_steps in _lists(half, part, max_items)
-            ]
+            [_conditions(order, epsilon, delta, steps, part, counts, spent) for steps in _lists(half, part, max_items)]
             for part in parts
         ]
         shares = [
@@ -148,10 +145,10 @@ class RenyiShaped:
         total = Fraction(0)
         for of_round in self.shares:
             spent = [spends(curve, conditions, order) for conditions, curve in of_round]
-            known = [conditions for conditions in spent if conditions is not None]
-            if len(known) < len(spent):
+            known_costs = [cost for cost in spent if cost is not None]
+            if len(known_costs) < len(spent):
                 return None
-            total += max(known)
+            total += max(known_costs)
         return total
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
@@ -241,14 +238,16 @@ def _counts_share(requested: Number) -> Fraction:
 def _lists(half: float, part: Fraction, max_items: int) -> list[tuple[tuple[int, int], ...]]:
     """Return the shares of a round with this part: for users of `max_items` items, of a quarter of that, down to 1.
 
-    `half` is about where the curve of one round passes 1/2, in contributions of users of `most` items.
+    `half` is about where the curve of one round passes 1/2, in contributions of users of `max_items` items.
     """
     long, fits = 2.5 * half / math.sqrt(part), max_items
     lists = [_steps(max_items, max_items, max(1, min(FINEST, int(WEIGHTS / long))))]
     while fits > 1:
         fits = fits // COARSER or 1
         shorter = long * math.sqrt(fits / max_items)
-        least = math.isqrt((max_items - 1) // fits) + 1  # parts, so that users of `most` items contribute something
+        least = (
+            math.isqrt((max_items - 1) // fits) + 1
+        )  # parts, so that users of `max_items` items contribute something
         if least <= FINEST_OF_OTHERS and least * shorter <= MOST_OF_OTHERS:
             lists.append(_steps(max_items, fits, max(least, min(FINEST_OF_OTHERS, int(WEIGHTS_OF_OTHERS / shorter)))))
     return lists

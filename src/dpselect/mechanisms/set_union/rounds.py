@@ -90,10 +90,10 @@ def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
 
 
 def _at_most_1(name: str, value: object) -> Fraction:
-    must = "be above 0 and at most 1"
-    number = parameters.positive(name, value, must)
+    requirement = "be above 0 and at most 1"
+    number = parameters.positive(name, value, requirement)
     if number > 1:
-        raise ParameterError(name, must, came(value))
+        raise ParameterError(name, requirement, came(value))
     return number
 
 
@@ -106,7 +106,7 @@ def in_rounds(
 ) -> Int64:
     """Return the codes of the released items, ascending, by rounds of (weights of bounded users, probabilities).
 
-    What is released leaves every user's set; in each round they keep a new random `most` of what is left.
+    What is released leaves every user's set; in each round they keep a new random `max_items` of what is left.
     """
     draws = secure(draws)
     is_released = np.zeros(sets.size, dtype=np.bool_)

@@ -80,7 +80,7 @@ class Discovery:
 
     @property
     def shared(self) -> SharedBudget | None:
-        """The one budget of the choice of a bound, the union and the ranking; None where the bound is given."""
+        """The budget that the choice of a bound, the union and the ranking share; None where the bound is given."""
         if self.most is not None:
             return None
         return shared_budget(self.epsilon, self.delta, self.for_bound, Fraction(0))

@@ -38,7 +38,7 @@ class ChosenGroups:
     delta: Fraction
     listed: Domain | None  # by a column, of which nobody knows how many groups it has
     select: Callable[[Fraction, int], Selection]  # what answers for an epsilon, with a bound
-    _made: dict[int, Selection] = field(default_factory=dict, repr=False)
+    _selections: dict[int, Selection] = field(default_factory=dict, repr=False)
 
     def counting(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same about users who count once in each period, and by a bounded number of rows."""
@@ -46,7 +46,7 @@ class ChosenGroups:
         def select(epsilon: Fraction, max_groups: int) -> Selection:
             return self.select(epsilon, max_groups).counting(period, rows)
 
-        return replace(self, select=select, _made={})
+        return replace(self, select=select, _selections={})
 
     @property
     def epsilon(self) -> Fraction:
@@ -55,9 +55,9 @@ class ChosenGroups:
 
     def given(self, max_groups: int) -> Selection:
         """Return the selection that answers where this bound was chosen."""
-        if max_groups not in self._made:
-            self._made[max_groups] = self.select(self.total - self.epsilon, max_groups)
-        return self._made[max_groups]
+        if max_groups not in self._selections:
+            self._selections[max_groups] = self.select(self.total - self.epsilon, max_groups)
+        return self._selections[max_groups]
 
     @property
     def of_pairs(self) -> bool:
@@ -82,7 +82,7 @@ class ChosenGroups:
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost: the bound is a part of it."""
-        price = self._of(release).cost_at(release, order)
+        price = self._selection_of(release).cost_at(release, order)
         return self._with_the_choice(price.renyi, _added(price), order)
 
     def _with_the_choice(self, renyi: Fraction, added: Fraction, order: int | None) -> Price:
@@ -97,9 +97,9 @@ class ChosenGroups:
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the choice, and the steps that the answer took."""
-        return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release.found))
+        return (Steps(BoundedRange(self.epsilon), 1), *self._selection_of(release).steps(release.found))
 
-    def _of(self, release: Release) -> Selection:
+    def _selection_of(self, release: Release) -> Selection:
         max_groups = release.privacy.parameters["max_groups_per_user"]
         assert isinstance(max_groups, int)
         return self.given(max_groups)

@@ -78,7 +78,7 @@ class FoundTopByGroup(FoundTop):
             for values in listed_values or (group_items.group for group_items in discovered.values())
         }
         largest = self._largest(len(group_items.codes) for group_items in discovered.values())
-        epsilon_per_pick = self._each(mechanism, largest)
+        epsilon_per_pick = self._epsilon_per_pick(mechanism, largest)
         counter = self._counter(mechanism, discovery.k, epsilon_per_pick)
         items: list[DrawnItem] = []
         for group_items in (discovered[group_key] for group_key in groups_shown if group_key in discovered):
@@ -131,7 +131,7 @@ class FoundTopByGroup(FoundTop):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many pairs were discovered, are parts of the outcome."""
         mechanism, largest = self._mechanism_of(outcome), outcome.discovered_by_group
-        epsilon_per_pick = self._each(mechanism, largest)
+        epsilon_per_pick = self._epsilon_per_pick(mechanism, largest)
         counter = self._counter(mechanism, self.selector.k, epsilon_per_pick) if outcome.items else None
         statement = self.statement(mechanism, outcome.discovered or 0, epsilon_per_pick)
         group_parameters = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
@@ -170,7 +170,7 @@ class FoundTopByGroup(FoundTop):
         """Return the numbers of items of the groups with most, as many as a user may count in."""
         return sorted(sizes, reverse=True)[: self.groups]
 
-    def _each(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
+    def _epsilon_per_pick(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
         """Return the epsilon of a pick: the largest groups, as many as a user may count in, share what is left.
 
         How many were found is part of the answer of the union, so the share may rest on it.

@@ -40,7 +40,7 @@ ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]
 
 @dataclass(frozen=True, kw_only=True)
 class TopByGroup(Selection):
-    """At most k items of each group, at the price of the groups that one user counts in."""
+    """A selection of at most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
     asked: ResolvedGroups

@@ -43,7 +43,7 @@ Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any], int]
 
 @dataclass(frozen=True, kw_only=True)
 class Picks(Selection):
-    """One pick for each item."""
+    """A selection by picks, one for each item."""
 
     @abstractmethod
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
@@ -54,7 +54,7 @@ class Picks(Selection):
         """Return how good the picks are, and their counts."""
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:
-        """How good the picks are, and their counts."""
+        """Return how good the picks are, and their counts."""
         return self.ranking_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
@@ -135,7 +135,7 @@ class PeeledTop(Picks):
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownTop(Picks):
-    """At most k of the k_bar items with the most users; what ends the list is the selector's."""
+    """A selection of at most k of the k_bar items with the most users; what ends the list is the selector's."""
 
     selector: LimitedDomain | LimitedDomainSparse
 
@@ -165,7 +165,7 @@ class UnknownTop(Picks):
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedTop(UnknownTop):
-    """At most k of the k_bar items with the most users, until bottom is picked."""
+    """A selection of at most k of the k_bar items with the most users, until bottom is picked."""
 
     selector: LimitedDomain
 
@@ -203,7 +203,7 @@ class LimitedTop(UnknownTop):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseTop(UnknownTop):
-    """At most k of the k_bar items with the most users, until one does not pass a noisy threshold."""
+    """A selection of at most k of the k_bar items with most users, until one does not pass a noisy threshold."""
 
     selector: LimitedDomainSparse
 

@@ -50,7 +50,7 @@ class TopKPlan(Plan):
 
     verb: ClassVar[str] = "top_k"
     takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude")
-    beside: ClassVar[tuple[str, ...]] = ("exclude",)
+    question_facts: ClassVar[tuple[str, ...]] = ("exclude",)
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: TopK
@@ -66,7 +66,7 @@ class TopKPlan(Plan):
         if isinstance(self.question.score, Total):
             from dpselect.queries.top.scores import totals_of
 
-            set_fields(self, totals=totals_of(self.question.score, self.named))
+            set_fields(self, totals=totals_of(self.question.score, self.requested_name))
         groups = self.in_groups
         if groups is not None and groups.max_groups_per_user is None:
             set_fields(self, chosen=self._without_bound(groups))
@@ -75,11 +75,13 @@ class TopKPlan(Plan):
         elif self.chosen is not None:
             set_fields(self, selection=self.chosen.given(1))
         else:
-            set_fields(self, selection=self._selected(self.named, self.requested_epsilon, groups))
+            set_fields(self, selection=self._selected(self.requested_name, self.requested_epsilon, groups))
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
-        methods.parse_method_name("top_k", self.named, domain=q.domain is not None, context=self._where)
+        methods.parse_method_name(
+            "top_k", self.requested_name, domain=q.domain is not None, context=self._domain_phrase
+        )
         if self._in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
@@ -104,7 +106,7 @@ class TopKPlan(Plan):
             raise ParameterError("by", requirement, came(self.by), ONE_GROUP)
 
     @property
-    def named(self) -> str:
+    def requested_name(self) -> str:
         """The method that was named; auto where it is left to the plan."""
         name = self.how.name
         return AUTO if name in (None, SET) else str(name)
@@ -120,7 +122,7 @@ class TopKPlan(Plan):
         return self.how.in_engine
 
     @property
-    def _where(self) -> str:
+    def _domain_phrase(self) -> str:
         return " without a domain" if self.domain is None else " with a domain"
 
     @property
@@ -138,7 +140,7 @@ class TopKPlan(Plan):
         from dpselect.queries.top.group_bound import ChosenGroups
 
         def select(epsilon: Fraction, max_groups: int) -> Selection:
-            return self._selected(self.named, epsilon, replace(groups, max_groups_per_user=max_groups))
+            return self._selected(self.requested_name, epsilon, replace(groups, max_groups_per_user=max_groups))
 
         return ChosenGroups(self.requested_epsilon, self.delta, groups.listed_groups, select)
 
@@ -155,7 +157,7 @@ class TopKPlan(Plan):
     @property
     def method(self) -> str:
         """The method that answers; auto where a bound that is chosen first decides."""
-        return self.named if self.chosen is not None and self.chosen.of_pairs else self.selection.method
+        return self.requested_name if self.chosen is not None and self.chosen.of_pairs else self.selection.method
 
     @property
     def reason(self) -> str:
@@ -168,7 +170,9 @@ class TopKPlan(Plan):
         candidates = None if self.domain is None else max_domain_size(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
-        accuracy = self.selection.planned_accuracy(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        accuracy = self.selection.planned_accuracy(candidates) + (
+            NOTHING if self.asked is None else self.asked.accuracy
+        )
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property
@@ -280,7 +284,7 @@ class TopKPlan(Plan):
 
     @property
     def needs_candidates(self) -> bool:
-        """Of a known domain: the more items it has, the further one may be below another."""
+        """True for a known domain: the more items it has, the further one may be below another."""
         return self.domain is not None
 
     @property
@@ -290,7 +294,7 @@ class TopKPlan(Plan):
             return None
         from dpselect.queries.top.measures import MeasuredItems
 
-        bound = None if self.selection.of_sets else self._wanted.cut
+        bound = None if self.selection.of_sets else self._request.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
@@ -317,7 +321,7 @@ class TopKPlan(Plan):
         if groups is not None:
             selection = self._by_group(method, epsilon, groups)
         else:
-            selection = select_method(self._wanted, method, epsilon, self.delta)
+            selection = select_method(self._request, method, epsilon, self.delta)
         if self.totals is not None:
             from dpselect.queries.top.scores import by_weights
 
@@ -343,7 +347,7 @@ class TopKPlan(Plan):
         return counting
 
     @property
-    def _wanted(self) -> TopRequest:
+    def _request(self) -> TopRequest:
         return TopRequest(
             k=self.question.k,
             domain=self.domain,
@@ -386,8 +390,8 @@ class TopKPlan(Plan):
         """Return the selection whose price follows from what was asked of it; of several the one that costs least."""
         from dpselect.queries.top.accuracy import cheapest_plan
 
-        names = [self.named]
-        if self.named == AUTO:
+        names = [self.requested_name]
+        if self.requested_name == AUTO:
             candidates_for_domain = [PEELING] if self.ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if self.domain is None else candidates_for_domain
 

@@ -130,18 +130,20 @@ class NoisePlan:
 
     counter: CountNoise | None
     measurer: NoisyMeasures | None
-    before: tuple[SpentSteps, ...]
+    steps_before: tuple[SpentSteps, ...]
 
     @property
-    def apart(self) -> Fraction:
+    def failure(self) -> Fraction:
         """The probability that Gaussian noise may fail by where epsilons add up: a part of the delta of composition."""
         return sum((noise.failure for noise in (self.counter, self.measurer) if noise is not None), Fraction(0))
 
     def priced(self, epsilon: Fraction, composition: Fraction, failure: Fraction) -> Privacy:
         """Return the privacy of all steps, which were calibrated to this epsilon."""
-        steps = self.before if self.counter is None else (*self.before, *self.counter.steps_of(self.counter.k))
+        steps = (
+            self.steps_before if self.counter is None else (*self.steps_before, *self.counter.steps_of(self.counter.k))
+        )
         related = Neighbors.ADD_REMOVE
-        return priced(steps, epsilon, composition - self.apart, failure=failure + self.apart, neighbors=related)
+        return priced(steps, epsilon, composition - self.failure, failure=failure + self.failure, neighbors=related)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ class SetTop(Selection):
         return accuracy.unordered_set(largest_whole_below(self.selector.gap(BETA, candidates)), self.scale)
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:
-        """How good the items are, and their counts."""
+        """Return how good the items are, and their counts."""
         return self.set_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
 

@@ -65,7 +65,7 @@ class BoundChoice:
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """One Rényi budget for the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
+    """A Rényi budget shared by the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
 
     The choice has `spent` some of it at the one `order` of all bounds. What answers a bound by another method has the
     epsilon that the choice leaves, and only `delta_of_others`.
@@ -86,8 +86,8 @@ def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, count
     spent = divergence(BoundedRange(for_bound), order)
     with ctx.workprec(PRECISION):
         least = (-enclose((order - 1) * (for_bound + spent))).exp()
-        others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
-    return SharedBudget(order, spent, others)
+        delta_of_others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
+    return SharedBudget(order, spent, delta_of_others)
 
 
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:

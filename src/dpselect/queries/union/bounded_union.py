@@ -39,7 +39,7 @@ MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "o
 
 @dataclass(frozen=True)
 class BoundedUnion:
-    """One union for users of at most so many items each."""
+    """A union for users of at most `max_items_per_user` items each."""
 
     terms: UnionTerms
     max_items_per_user: int | None
@@ -64,13 +64,13 @@ class BoundedUnion:
 
     def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
         """Draw what one level releases, by code."""
-        mechanism, shown = self.mechanisms[level], level >= self.terms.first
-        if self.counts_decide and shown:
+        mechanism, is_shown = self.mechanisms[level], level >= self.terms.first
+        if self.counts_decide and is_shown:
             codes, users = mechanism.weighed(sets, draws, progress)
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
         else:
             codes = mechanism(sets, draws=draws, progress=progress)
-            draws_counts = self.terms.counts and shown
+            draws_counts = self.terms.counts and is_shown
             noisy = self._draw_counts(sets, codes, level, draws) if draws_counts else repeat(None, len(codes))
         drawn = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
         return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
@@ -196,7 +196,7 @@ class BoundedUnion:
         if not shared:
             parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
-            union_sentences.describe_method(name, was_named=terms.named != AUTO),
+            union_sentences.describe_method(name, was_named=terms.requested_name != AUTO),
             *union_sentences.describe_levels(terms.parts),
             union_sentences.describe_bound(
                 bound,
@@ -212,7 +212,7 @@ class BoundedUnion:
                 parameters["bound_in_budget"] = True
             elif terms.shared is not None:
                 parameters["order_of_other_bounds"] = terms.shared.order
-            if terms.named == AUTO and terms.words is None and not terms.in_engine:
+            if terms.requested_name == AUTO and terms.words is None and not terms.in_engine:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts

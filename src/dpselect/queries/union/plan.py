@@ -38,7 +38,7 @@ class UnionPlan(UnionTerms):
     @property
     def reason(self) -> str:
         """The reason for this method."""
-        return describe_method(self.method, was_named=self.named != AUTO)
+        return describe_method(self.method, was_named=self.requested_name != AUTO)
 
     @property
     def accuracy(self) -> Accuracy:
@@ -94,7 +94,9 @@ class UnionPlan(UnionTerms):
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
-        return BoundedUnion.with_bound(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
+        return BoundedUnion.with_bound(
+            self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most
+        )
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
@@ -188,7 +190,7 @@ def _items(terms: UnionTerms, max_items: int | None, order: int) -> Fraction | N
         mechanism.divergence(order) if isinstance(mechanism, RenyiShaped | CountLaplace) else None
         for mechanism in terms.mechanisms(max_items)
     ]
-    known_divergences = [mechanism for mechanism in divergences if mechanism is not None]
+    known_divergences = [cost for cost in divergences if cost is not None]
     return up(sum(known_divergences, Fraction(0))) if len(known_divergences) == len(divergences) else None
 
 

@@ -60,7 +60,7 @@ class UnionTerms(Plan):
 
     verb: ClassVar[str] = "union"
     takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "ngrams", "tokenizer", "lower", "shares")
-    beside: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
+    question_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
     accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
     question: Union
@@ -78,7 +78,7 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
         if self.by and self.popular:
             raise ParameterError("by", "be left out if popular is given", "both", hint)
-        bound, chooses_bound = _bound(self.named, super().most, counted=self.counts)
+        bound, chooses_bound = _bound(self.requested_name, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
         set_fields(self, bound=bound, chosen=chooses_bound, parts=parts)
         self._settle_epsilon()
@@ -112,7 +112,7 @@ class UnionTerms(Plan):
         return self.question.counts
 
     @property
-    def named(self) -> str:
+    def requested_name(self) -> str:
         """The method that was named, or auto, which is left to the bound."""
         if self.how.name is not None:
             return self.how.name
@@ -175,7 +175,7 @@ class UnionTerms(Plan):
             "most": self.most,
             "chosen": self.chosen,
             "counts": self.counts,
-            "method": self.named if self.chosen else self.method,
+            "method": self.requested_name if self.chosen else self.method,
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
@@ -215,8 +215,8 @@ class UnionTerms(Plan):
 
     @property
     def shared(self) -> SharedBudget | None:
-        """The one budget of the choice of a bound and all that follows, where rounds may answer."""
-        if not self.chosen or self.by or self.named not in (AUTO, ROUNDS) or not self._with_curve():
+        """The budget that the choice of a bound and all that follows share, where rounds may answer."""
+        if not self.chosen or self.by or self.requested_name not in (AUTO, ROUNDS) or not self._with_curve():
             return None
         return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
 
@@ -248,7 +248,7 @@ class UnionTerms(Plan):
     @property
     def choice(self) -> BoundChoice:
         """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
-        curves = self._with_curve() if self.named in (AUTO, ROUNDS) else ()
+        curves = self._with_curve() if self.requested_name in (AUTO, ROUNDS) else ()
         return BoundChoice(self.for_bound, curves or BOUNDS)
 
     def _with_curve(self) -> tuple[int, ...]:
@@ -290,20 +290,20 @@ class UnionTerms(Plan):
         """Make the mechanisms now, since the ceiling is reserved by the time that the bound is known."""
         if not self.chosen:
             self.mechanisms(self.most)
-        elif self.named == ROUNDS:
+        elif self.requested_name == ROUNDS:
             if not self._with_curve():
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 share = self.counts_share(ENOUGH)
                 raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
-        elif self.named != AUTO:
+        elif self.requested_name != AUTO:
             self.mechanisms(1)
             self.mechanisms(BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
     """Return the name of the method that answers, for users of at most `max_items` items."""
-    if plan.named != AUTO:
-        return plan.named
+    if plan.requested_name != AUTO:
+        return plan.requested_name
     max_items = plan.choice.bounds[-1] if max_items is None else max_items
     return best_method(*plan.after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
