@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
-from dpselect.queries.plan import by_names
+from dpselect.queries.plan import question_from_flat
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
@@ -54,7 +54,7 @@ def verbs(given: Given) -> object:
     if isinstance(bounds, tuple) and len(bounds) == 2 and given.chance.random() < 0.5:
         options["bounds"] = (given.chance.choice(NUMBERS), given.chance.choice(NUMBERS))
     asking = {name: options.pop(name) for name in ("fresh", "progress") if name in options}
-    question, price = by_names("quantile" if verb == "median" else verb, options)
+    question, price = question_from_flat("quantile" if verb == "median" else verb, options)
     amounts = {one.name: getattr(price, one.name) for one in price.parameters()}
     return str(dataset_of(rows(), **data).ask(question, **amounts, **asking))  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
 from dpselect.mechanisms.set_union.rounds import bounded
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, rank_best, users_of
 from dpselect.queries.top.discovery import Discovery
 from dpselect.testing import SeededDraws
 
@@ -86,7 +86,7 @@ def discovered(data: Data, epsilon: str, share: str, bound: str, ks: list[int], 
         found = mechanism.union(data.sets, draws=draws)
         users = users_of(data.sets, found)
         for k in ks:
-            ranking = best(k, found, users, mechanism.epsilon_per_pick(picks(k, found)), draws)
+            ranking = rank_best(k, found, users, mechanism.epsilon_per_pick(picks(k, found)), draws)
             scores[k].append(data.score(data.counts[ranking], k))
     return {k: medians(found) for k, found in scores.items()}
 

@@ -44,7 +44,7 @@ def choice(epsilon: Fraction, groups: int) -> Fraction:
 
 def good(epsilon: Fraction, groups: int, share: Fraction, gap: Gap) -> int:
     """How many groups are found and answered well."""
-    needed = users_for(GroupFinder.of(epsilon * share, DELTA, groups).union, 0.5, 1)
+    needed = users_for(GroupFinder.for_price(epsilon * share, DELTA, groups).union, 0.5, 1)
     least = GOOD * gap(epsilon * (1 - share), groups)
     return sum(needed is not None and size >= needed and size >= least for size in SIZES)
 

@@ -17,7 +17,7 @@ from discover import DELTA, Data, chosen, loaded
 from measure import single_threaded, table
 
 from dpselect.mechanisms import LimitedDomain, LimitedDomainSparse, Peeling
-from dpselect.mechanisms.top_k.discover import best, picks, users_of
+from dpselect.mechanisms.top_k.discover import picks, rank_best, users_of
 from dpselect.queries.top.method import SPARSE, best_unknown_method
 from dpselect.testing import SeededDraws
 
@@ -54,7 +54,7 @@ def by_discovery(data: Data, epsilon: str, ks: list[int], runs: int) -> dict[int
         found = mechanism.union(data.sets, draws=draws)
         users = users_of(data.sets, found)
         for k in ks:
-            ranking = best(k, found, users, mechanism.epsilon_per_pick(picks(k, found)), draws)
+            ranking = rank_best(k, found, users, mechanism.epsilon_per_pick(picks(k, found)), draws)
             found_by_k[k].append(recall(data, k, data.counts[ranking]))
     return {k: float(np.mean(each)) for k, each in found_by_k.items()}
 

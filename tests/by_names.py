@@ -13,8 +13,8 @@ from typing import Any
 import dpselect as dps
 from dpselect.queries import plan
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import planned
-from dpselect.queries.values import paid
+from dpselect.queries.plan import plan_question
+from dpselect.queries.values import answer_from_values
 from dpselect.questions.payment import Payment
 from dpselect.testing import drawing
 from dpselect.verbs import Verbs
@@ -47,7 +47,7 @@ def by_names(data: Verbs) -> ByNames:
 
 def noun_of(verb: str, given: Mapping[str, Any]) -> tuple[dps.Question, dict[str, Any]]:
     """A question of flat names as a value, and its price."""
-    question, payment = plan.by_names("quantile" if verb == "median" else verb, given)
+    question, payment = plan.question_from_flat("quantile" if verb == "median" else verb, given)
     return question, {one.name: getattr(payment, one.name) for one in payment.parameters()}
 
 
@@ -83,10 +83,10 @@ def plan_of(verb: str, *, paying: Any = None, **given: Any) -> Any:
         given |= {"ngrams": (words.shortest, words.longest), "tokenizer": words.tokenizer.name}
         given["lower"] = words.tokenizer.lower
     facts = {name: given.pop(name) for name in Facts.flat_fields() if name in given}
-    question, payment = plan.by_names(verb, given)
-    return planned(question, payment, Facts.from_flat(facts), paying)
+    question, payment = plan.question_from_flat(verb, given)
+    return plan_question(question, payment, Facts.from_flat(facts), paying)
 
 
 def of_values(question: dps.Question, values: object, **price: Any) -> dps.Release[Any]:
     """The answer for values of the caller's own, also at a price that the public verbs do not take."""
-    return paid(question, Payment(**price), values, budget=None, fresh=False)
+    return answer_from_values(question, Payment(**price), values, budget=None, fresh=False)

@@ -329,11 +329,11 @@ class Dataset(Verbs):
         return plan.for_rows(self._for_plan(plan)._rows_to_plan)
 
     def _plan_question(self, question: Question, payment: Payment) -> Plan:
-        from dpselect.queries.plan import kind, planned
+        from dpselect.queries.plan import plan_class, plan_question
 
         check_question(question)
-        facts = kind(question.verb).facts_of(self, question)
-        return planned(question, payment, facts, self.budget).of(self)
+        facts = plan_class(question.verb).facts_of(self, question)
+        return plan_question(question, payment, facts, self.budget).of(self)
 
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
@@ -357,7 +357,7 @@ class Dataset(Verbs):
         with naming_parameter("by", "item"):
             refuse_shared(self.user_columns, plan.items)
         planned_data = copy(self)
-        planned_data._item, planned_data.max_items_per_user = plan.items, plan.kept
+        planned_data._item, planned_data.max_items_per_user = plan.items, plan.max_counted_per_user
         return planned_data
 
     def _with_compared_periods(self, names: Sequence[str], *, lost: bool) -> Dataset:
@@ -371,7 +371,7 @@ class Dataset(Verbs):
 
     def _run_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """Return the answer to the question of these rows, in all of its periods."""
-        from dpselect.queries.outline import asked_with, log_question, outline
+        from dpselect.queries.outline import log_question, outline, with_question
         from dpselect.release.rows import OfRows
 
         rows = OfRows(self.user_columns, self.columns, self._periods)
@@ -386,7 +386,7 @@ class Dataset(Verbs):
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
             plan = plan.for_rows(rows)
             draw_answer = _with_step(
-                _with_step(plan.bind(engine), rows.describe_rows), partial(asked_with, outline(plan, rows))
+                _with_step(plan.bind(engine), rows.describe_rows), partial(with_question, outline(plan, rows))
             )
             if budget is None:
                 return draw_answer(draws, progress)

@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed
 from dpselect.command import options
 from dpselect.command.parser import build_parser
 from dpselect.command.verbs import VERBS, item_columns
-from dpselect.queries.plan import by_names
+from dpselect.queries.plan import question_from_flat
 from dpselect.questions.payment import Payment
 from dpselect.verbs import Verbs
 from tests.conftest import ROOT
@@ -58,7 +58,7 @@ def test_python(task: Task) -> None:
 def test_command(task: Task) -> None:
     args = build_parser().parse_args(shlex.split(command(task))[1:])
     one = VERBS[args.command]
-    assert by_names(one.verb, options.read_values(args, one.fields, item_columns(args))) == (
+    assert question_from_flat(one.verb, options.read_values(args, one.fields, item_columns(args))) == (
         task.question,
         task.payment,
     )

@@ -14,7 +14,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Masses
 from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _scaled_up, _Share, first_cells, refined
 from dpselect.mechanisms.joint.canonical_set import Classes
-from dpselect.mechanisms.joint.ranked import ranked
+from dpselect.mechanisms.joint.ranked import rank_counts
 from dpselect.papers.joint_sequence import SequenceWays
 from dpselect.papers.joint_set import SetWays
 from dpselect.papers.loss_levels import Levels, cuts
@@ -24,7 +24,7 @@ UNSEEN = CountGroups(counts=np.array([40, 9, 0]), sizes=[2, 3, 10**20], label=la
 
 
 def levels(ways, k: int, rate: Fraction, counts=COUNTS) -> Levels:
-    rows = ranked(counts, k)
+    rows = rank_counts(counts, k)
     return Levels(rate, rows.spread, ways(rows), cuts(rate, rows.spread, ways(rows).log))
 
 
@@ -47,10 +47,10 @@ SHAPES: dict[str, Masses] = {
     "sequences, flat": levels(SequenceWays, 4, Fraction(1, 20)),
     "unseen": levels(SetWays, 4, Fraction(1, 2), UNSEEN),
     "all equal": levels(SetWays, 2, Fraction(1, 2), (5, 5, 5)),
-    "classes": Classes.of(ranked(COUNTS, 3), Fraction(1, 2)),
-    "classes with a far window": Classes(ranked(COUNTS, 3), Fraction(1, 2), 5),
-    "classes, steep": Classes.of(ranked(COUNTS, 1), Fraction(9)),
-    "all there is": Classes.of(ranked(COUNTS, 9), Fraction(1)),
+    "classes": Classes.for_ranked(rank_counts(COUNTS, 3), Fraction(1, 2)),
+    "classes with a far window": Classes(rank_counts(COUNTS, 3), Fraction(1, 2), 5),
+    "classes, steep": Classes.for_ranked(rank_counts(COUNTS, 1), Fraction(9)),
+    "all there is": Classes.for_ranked(rank_counts(COUNTS, 9), Fraction(1)),
     "a pair among many": PairAmongMany(),
 }
 

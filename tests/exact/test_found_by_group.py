@@ -70,12 +70,14 @@ def test_more_groups_than_the_price_is_for_get_less_each():
     """Each group of two has one pick; a user in both is told of by two of them."""
     one, two = plan(1, delta=SMALL), plan(2, delta=SMALL)
     mechanism = one.selector.mechanism(1)
-    assert one._each(mechanism, one._largest([2, 2])) == mechanism.epsilon_per_pick(1)
+    assert one._epsilon_per_pick(mechanism, one._largest([2, 2])) == mechanism.epsilon_per_pick(1)
     assert (
-        two._each(mechanism, two._largest([2, 2, 1])) == mechanism.epsilon_per_pick(2) < mechanism.epsilon_per_pick(1)
+        two._epsilon_per_pick(mechanism, two._largest([2, 2, 1]))
+        == mechanism.epsilon_per_pick(2)
+        < mechanism.epsilon_per_pick(1)
     )
-    assert two._each(mechanism, two._largest([1, 9])) == mechanism.epsilon_per_pick(picks(2, np.arange(9)))
-    assert two._each(mechanism, two._largest([])) == EPSILON
+    assert two._epsilon_per_pick(mechanism, two._largest([1, 9])) == mechanism.epsilon_per_pick(picks(2, np.arange(9)))
+    assert two._epsilon_per_pick(mechanism, two._largest([])) == EPSILON
 
 
 def test_the_price_of_one_group_for_a_user_of_two_is_refused():

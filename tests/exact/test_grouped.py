@@ -23,7 +23,7 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_places, rounds_of
-from dpselect.mechanisms.set_union.renyi_shaped import given
+from dpselect.mechanisms.set_union.renyi_shaped import weigh_by_steps
 from dpselect.testing import law
 from tests.exact.laws import same
 from tests.exact.union_laws import coins, of_coins, sets_of
@@ -179,7 +179,9 @@ def test_shares_are_those_of_the_mechanism(most):
     users = UserSets.from_sets([[(t, i) for i in range(t)] for t in range(1, most + 1)])
     for one, of_round in zip(rounds_of(renyi), renyi.shares, strict=True):
         for shares, (terms, _) in zip(one.shares, of_round, strict=True):
-            assert given(users, [terms.steps])[0].tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
+            assert (
+                weigh_by_steps(users, [terms.steps])[0].tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
+            )
     rooted = WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=most)
     (one,) = rounds_of(rooted)
     assert [Fraction(int(s), one.unit) for s in one.shares] == [rooted.share(t) for t in range(1, most + 1)]

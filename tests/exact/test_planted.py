@@ -17,7 +17,7 @@ from dpselect.aggregates.groups import GroupedCounts
 from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainSparse
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries import planted
-from dpselect.queries.planted import fewest, of_any, of_limited, of_sparse, of_union
+from dpselect.queries.planted import fewest_people, of_any, of_limited, of_sparse, of_union
 from dpselect.questions.parts import Method
 from dpselect.testing import Law, law
 from tests.exact.laws import BITS, law_of
@@ -246,15 +246,15 @@ PLANS: dict[str, tuple[dps.Plan, int, int]] = {
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_says_how_few_people_do_not_matter(name: str) -> None:
     plan, low, high = PLANS[name]
-    found = fewest(plan)
+    found = fewest_people(plan)
     assert found is not None
     assert low <= found <= high
     general = planted._least(of_any(plan.price.epsilon, plan.price.delta), planted.CHANCE)
     assert found >= general
-    rarer = fewest(plan, chance=Fraction(1, 10**4))
+    rarer = fewest_people(plan, chance=Fraction(1, 10**4))
     assert rarer is not None
     assert rarer < found
-    assert fewest(plan, periods=3) == (found - 1) // 3 + 1  # one person counts in each
+    assert fewest_people(plan, periods=3) == (found - 1) // 3 + 1  # one person counts in each
 
 
 def test_it_is_the_number_of_the_page() -> None:
@@ -263,7 +263,7 @@ def test_it_is_the_number_of_the_page() -> None:
     terms = plan.selection.selector.terms  # type: ignore[attr-defined]
     pick, threshold = float(terms.epsilon_per_pick), float(terms.delta_threshold)
     chances = [threshold * (math.exp(pick * (m - 1)) + (m - 1) * math.exp(-pick)) for m in range(1, 200)]
-    assert fewest(plan) == next(m for m, chance in enumerate(chances, 1) if chance > 0.01)
+    assert fewest_people(plan) == next(m for m, chance in enumerate(chances, 1) if chance > 0.01)
 
 
 LISTED = [
@@ -278,7 +278,7 @@ LISTED = [
 
 @pytest.mark.parametrize("question", LISTED, ids=repr)
 def test_where_all_is_listed_nothing_of_strangers_comes_back(question: dps.Question) -> None:
-    assert fewest(question.at(epsilon=1)) is None
+    assert fewest_people(question.at(epsilon=1)) is None
 
 
 def test_an_answer_says_more_than_its_price_where_a_bound_was_chosen() -> None:
@@ -293,7 +293,7 @@ def test_an_answer_says_more_than_its_price_where_a_bound_was_chosen() -> None:
         plan = data.plan(question, epsilon=1, delta="1e-6")
         release = data.ask(plan)
         assert set(release.labels) == {"a", "b"}
-        told.append((fewest(plan) or 0, fewest(plan, release=release) or 0))
+        told.append((fewest_people(plan) or 0, fewest_people(plan, release=release) or 0))
     assert all(before <= after for before, after in told)
     before, after = told[1]
     assert before < after  # whatever bound was chosen

@@ -28,7 +28,7 @@ def segments(ends: bool) -> Iterator[tuple[CellRange, Fraction]]:
     """All of eight points, of which those between have no users, and parts of them."""
     last = 7
     for low in (0, 4, 8, 12):
-        users = Spread.of(counted((0,) * low + (last,) * SHARED), CELLS)
+        users = Spread.from_users(counted((0,) * low + (last,) * SHARED), CELLS)
         for start, stop in ((0, 8 * CELLS), (CELLS - 3, 8 * CELLS - 5)):
             for r in (HALF, Fraction(1, 5), Fraction(5, 6)):
                 for rate in (Fraction(1, 2), Fraction(2)):
@@ -87,7 +87,7 @@ def test_sums_follow_the_ends_of_segments(m: int) -> None:
         rate = float(mechanism.rate(rank.r))
         own = (misses.log_many(rank, rate) + math.log(m / BETA)) / rate
         far[rank.place] = own + float(1 - rank.r) * far[rank.left] + float(rank.r) * far[rank.right]
-    paths = TreePaths.of(ranks, mechanism.rate, misses)
+    paths = TreePaths.from_ranks(ranks, mechanism.rate, misses)
     assert paths._each(BETA) == pytest.approx(max(far.values()), rel=1e-12)
     assert paths.gap(BETA) <= Fraction(max(far.values()) * (1 + 1e-9))
     assert mechanism.gap(BETA) == paths.gap(BETA).__ceil__() + 1

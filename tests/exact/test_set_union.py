@@ -10,7 +10,7 @@ from flint import arb, ctx
 from dpselect._ground.reals import enclose
 from dpselect.accounting.gaussian_curve import gaussian_delta
 from dpselect.mechanisms import CountLaplace, GreedyGeometric, TruncatedGeometric, WeightedGaussian
-from dpselect.mechanisms.set_union.release_laws import LaplaceTail, one_of
+from dpselect.mechanisms.set_union.release_laws import LaplaceTail, new_item_bound
 from dpselect.papers import PolicyLaplace, WeightedLaplace
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst
@@ -90,7 +90,7 @@ def test_delta_is_split_between_noise_and_new_items():
 def test_one_of_t_is_what_t_share():
     with ctx.workprec(BITS):
         for t in (1, 2, 7):
-            assert abs(1 - (1 - one_of(Fraction(1, 10), t)) ** t - enclose(Fraction(1, 10))) < 1e-40
+            assert abs(1 - (1 - new_item_bound(Fraction(1, 10), t)) ** t - enclose(Fraction(1, 10))) < 1e-40
 
 
 # ---- wrong twins ------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
+    first_refused,
     geometric,
-    refused,
     root_up,
     threshold,
 )
@@ -116,9 +116,9 @@ def test_a_threshold_holds_for_every_number_of_items_and_no_lower_one_does(most,
     for t in range(1, most + 1, max(most // 200, 1)):
         q = -math.expm1(math.log1p(-float(delta)) / t)
         assert float(tail(found).at(even_up(t)).ball(64).mid()) <= q * (1 + 1e-9)
-    assert refused(tail(found), delta, most, even_up) is None
+    assert first_refused(tail(found), delta, most, even_up) is None
     lower = found - (abs(found) + 1) / 10**9
-    worse = refused(tail(lower), delta, most, even_up)
+    worse = first_refused(tail(lower), delta, most, even_up)
     assert worse is not None
     q = -math.expm1(math.log1p(-float(delta)) / worse)
     assert float(tail(lower).at(even_up(worse)).ball(64).mid()) > q * (1 - 1e-12)

@@ -93,13 +93,13 @@ def test_the_price_is_the_worst_user_at_the_best_shift(items: int, most: int, mu
         return (shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own) / 2
 
     every = max(min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, most + 1))
-    assert zcdp(items, most, multiple, own=own, shared=shared) == every
+    assert zcdp(items, most, multiple, own_variance=own, shared_variance=shared) == every
 
 
 @pytest.mark.parametrize(("items", "most"), SMALL)
 def test_all_of_rho_is_used_and_noise_is_less_than_without_sharing(items: int, most: int) -> None:
     noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction("0.02"))
-    assert zcdp(items, most, noise.multiple, own=noise.own, shared=noise.shared) == Fraction("0.02")
+    assert zcdp(items, most, noise.multiple, own_variance=noise.own, shared_variance=noise.shared) == Fraction("0.02")
     assert noise.variance < most / (2 * Fraction("0.02"))
 
 
@@ -172,7 +172,7 @@ def test_the_loss_is_the_price_and_no_more(items: int, most: int, rho: Fraction,
 )
 def test_the_price_of_a_bound_holds(items: int, most: int, multiple: int, own: int, shared: int, reach: int) -> None:
     """Few steps of a count, so that whole laws can be enumerated; the code's own price of them."""
-    rho = float(zcdp(items, most, multiple, own=Fraction(own), shared=Fraction(shared)))
+    rho = float(zcdp(items, most, multiple, own_variance=Fraction(own), shared_variance=Fraction(shared)))
     base = joint(items, gaussian(own), gaussian(shared), reach)
     assert 0.85 < worst(base, multiple, most) / rho <= 1 + 1e-9
 
@@ -211,7 +211,7 @@ def test_the_exact_curve_of_a_bound_holds(
     """At epsilon 1, of few steps of a count: its delta is that of one count with the deviation of that rho."""
     found = by_curve(Fraction(1), Fraction(1, 100), items + 1)
     assert found is not None
-    rho = zcdp(items, most, multiple, own=own - found.wider, shared=shared - found.wider)
+    rho = zcdp(items, most, multiple, own_variance=own - found.wider, shared_variance=shared - found.wider)
     promised = float(gaussian_delta(Fraction(1 / math.sqrt(2 * rho)), Fraction(1)).mid())
     base = joint(items, gaussian(own), gaussian(shared), reach)
     assert 0.3 < delta_of(base, multiple, most, 1) / promised <= 1
@@ -240,7 +240,7 @@ def test_wrong_prices_are_refused(
 
 def test_noise_that_is_rounded_to_even_numbers_by_itself_is_refused() -> None:
     own, shared, reach = Fraction(2), Fraction(1), 24
-    rho = float(zcdp(2, 2, 2, own=own, shared=shared))
+    rho = float(zcdp(2, 2, 2, own_variance=own, shared_variance=shared))
     base = joint(2, gaussian(float(own)), gaussian(float(shared)), 2 * reach)
     right = rounded_law(base, 2 * reach, lambda n: (2 * n + 2) // 4)
     wrong = rounded_law(base, 2 * reach, lambda n: twins.half_even(n, 2))
@@ -355,7 +355,7 @@ def test_fewer_counts_than_the_noise_is_for_cost_no_more(items: int, most: int) 
     """Of listed items a column may take some for equal."""
     noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction("0.02"))
     for fewer in range(1, items):
-        price = zcdp(fewer, min(most, fewer), noise.multiple, own=noise.own, shared=noise.shared)
+        price = zcdp(fewer, min(most, fewer), noise.multiple, own_variance=noise.own, shared_variance=noise.shared)
         assert price <= Fraction("0.02")
 
 

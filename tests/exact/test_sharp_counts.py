@@ -307,7 +307,10 @@ def loss_of_both_signs(base: Floats, multiple: int, by: int) -> float:
 def test_noise_is_shared_within_a_group_only() -> None:
     """Two groups of two counts: a user of one of them, and of both; one noise for all would be charged too little."""
     own, shared, reach = Fraction("1.4"), Fraction(1), 11
-    noise, claim = (gaussian(float(own)), gaussian(float(shared))), float(zcdp(2, 2, 2, own=own, shared=shared))
+    noise, claim = (
+        (gaussian(float(own)), gaussian(float(shared))),
+        float(zcdp(2, 2, 2, own_variance=own, shared_variance=shared)),
+    )
     one = joint(2, *noise, reach)
     assert 0.9 < worst_at(one, 2, 3) / (3 * claim) <= 1 + ROUNDING
     apart, together = np.multiply.outer(one, one), joint(4, *noise, reach)

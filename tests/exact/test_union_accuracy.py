@@ -10,7 +10,7 @@ import pytest
 from dpselect._ground.methods import NeedsBound, method_row, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
-from dpselect.queries.union.accuracy import found_by, users_for
+from dpselect.queries.union.accuracy import found_accuracy, users_for
 from dpselect.testing import law
 
 ALONE = [name for name in names("union") if name != "renyi-shaped"]
@@ -65,13 +65,13 @@ def test_a_cutoff_that_is_too_low_says_nothing() -> None:
     """Whole cutoffs and a large epsilon: no number of users makes an item as likely as that."""
     low = GreedyGeometric(epsilon=2, delta="1e-3", alpha=0)
     assert users_for(low, 0.95, 1) is None
-    assert "is not known beforehand" in found_by(low, None).sentences[0]
+    assert "is not known beforehand" in found_accuracy(low, None).sentences[0]
 
 
 def test_a_policy_says_nothing_of_users_of_several_items() -> None:
     """Until then as many of them were said to be enough as of users of one item: what they give depends on others."""
-    [said] = found_by(made("greedy-geometric"), 3).sentences
+    [said] = found_accuracy(made("greedy-geometric"), 3).sentences
     assert "this says nothing about them" in said
     assert "of at most" not in said
-    [said] = found_by(made("weighted-gaussian"), 3).sentences
+    [said] = found_accuracy(made("weighted-gaussian"), 3).sentences
     assert "users of at most 3 items each" in said

@@ -88,7 +88,7 @@ def test_the_real_call_draws_counts_of_items_that_users_keep(monkeypatch):
     (mechanism,), sets = query.mechanisms(1), sets_of(((0,), (0,), (0, 1)), 2)
 
     def run(draws):
-        items = BoundedUnion.of(query, 1).draw_level(sets, 0, draws, None)
+        items = BoundedUnion.with_bound(query, 1).draw_level(sets, 0, draws, None)
         return tuple((code, item.score) for code, item in items.items())
 
     found = {outcome: float(p.mid()) for outcome, p in law(run).items()}
@@ -134,7 +134,7 @@ def test_one_order_for_curves_and_counts_is_enough_and_two_are_not(epsilon, most
 @pytest.mark.parametrize(("most", "width"), [(5, 31), (10, 43), (30, 73), (100, 132)])
 def test_widths_at_epsilon_1(most, width):
     """Once 78, 110, 191 and 349, with counts for a quarter of the price by themselves."""
-    union = BoundedUnion.of(plan("1", "1e-6", most), most)
+    union = BoundedUnion.with_bound(plan("1", "1e-6", most), most)
     assert union.accuracy().numbers["width_of_counts"] == pytest.approx(width, abs=1)
 
 

@@ -73,7 +73,7 @@ def counted(question: dps.Question, rows: tuple[Row, ...]) -> Counts:
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     plan = plan_of(question)
     with dps.Dataset(table, user="user", item="item")._for_plan(plan)._open_for(plan) as engine:
-        return tuple(plan.counted(engine).counts.tolist())
+        return tuple(plan.count_users(engine).counts.tolist())
 
 
 def told(plan: UsersPlan) -> Tell:

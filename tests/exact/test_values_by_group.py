@@ -15,7 +15,7 @@ from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.aggregates.groups import FoundGroups, GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
-from dpselect.queries.choose import ChoosePlan, chosen_by_group
+from dpselect.queries.choose import ChoosePlan, choose_by_group
 from dpselect.queries.groups import SHARE
 from dpselect.testing import law
 from tests.by_names import plan_of
@@ -266,7 +266,7 @@ def test_the_union_is_paid_for():
 def test_unseen_items_of_a_group_are_chosen_by_name():
     counts = GroupedCounts.from_counts({"p": {"b": 2}, "q": {}})
     mechanism = ChoiceByGroup(max_groups_per_user=1, epsilon=Fraction(1, 2))
-    found = law(lambda draws: tuple(chosen_by_group(mechanism.each, counts, DOMAIN, draws)))
+    found = law(lambda draws: tuple(choose_by_group(mechanism.each, counts, DOMAIN, draws)))
     full = {"p": {"a": 0, "b": 2, "c": 0}, "q": dict.fromkeys(DOMAIN, 0)}
     assert same(found, law(lambda draws: tuple(mechanism(full, draws=draws).values())))
 
@@ -275,6 +275,6 @@ def test_items_that_python_takes_for_equal_are_told_apart():
     names = ((True, "x"), (1, "x"), ("1", "x"), (1.5, "x"))
     counts = GroupedCounts.from_counts({"p": {(True, "x"): 2, ("1", "x"): 1}})
     mechanism = ChoiceByGroup(max_groups_per_user=1, epsilon=Fraction(1, 2))
-    found = law(lambda draws: tuple(map(str, chosen_by_group(mechanism.each, counts, names, draws))))
+    found = law(lambda draws: tuple(map(str, choose_by_group(mechanism.each, counts, names, draws))))
     full = {"p": dict(zip(map(str, names), (2, 0, 1, 0), strict=True))}
     assert same(found, law(lambda draws: tuple(mechanism(full, draws=draws).values())))

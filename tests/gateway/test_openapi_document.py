@@ -16,7 +16,7 @@ from dpselect.gateway.problems import KINDS, problem
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.api import ROUTES
 from dpselect.gateway.web.openapi import EXAMPLES, OPERATIONS, document
-from dpselect.queries.plan import PLANS, kind
+from dpselect.queries.plan import PLANS, plan_class
 from tests.gateway.described import validator
 from tests.reference.test_queries import QUERIES
 from tests.slow.reference.test_check import NAMES, RELEASES
@@ -78,7 +78,7 @@ def test_a_question_has_every_parameter_and_nothing_that_is_unknown(verb: str) -
     name = next(one for one in SCHEMAS if one.lower() == verb.replace("_", "") + "question")
     beside = {"verb", "data", "item", "where", "during", "share", "fresh"}
     of_texts = {"shares", "ngrams", "tokenizer", "lower"}  # no data of a gateway are texts
-    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).fields(), *beside} - of_texts
+    assert set(SCHEMAS[name]["properties"]) == {*plan_class(verb).fields(), *beside} - of_texts
     assert SCHEMAS[name]["additionalProperties"] is False
 
 

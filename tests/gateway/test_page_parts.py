@@ -22,7 +22,7 @@ from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import fields_of, help_for
 from dpselect.mcp.desk import describe_error
-from dpselect.queries.plan import kind
+from dpselect.queries.plan import plan_class
 from dpselect.remote.problems import error_of
 
 # ---- filters ------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def test_a_list_too_long_to_be_read_is_left_to_the_question_to_refuse() -> None:
 
 @pytest.mark.parametrize("verb", list(asking.VERBS))
 def test_the_form_has_every_parameter_of_a_question(verb: str) -> None:
-    wanted = {*kind(verb).fields()} - {*OF_TEXTS}
+    wanted = {*plan_class(verb).fields()} - {*OF_TEXTS}
     assert wanted <= {*asking.form({"verb": [verb], **FIRST}, [OPEN]).controls}
     offered = {*asking.form({"verb": [verb], **FIRST}, [CLOSED]).controls}
     assert not offered & {"by", "groups", "by_weight", "at_most", "measures", "during", "compared_with"}

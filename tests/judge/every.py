@@ -30,7 +30,7 @@ def judge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """Judges what was released meanwhile, as if its draws had been secure."""
     MADE.clear()
     for module in (outlines, values):
-        monkeypatch.setattr(module, "asked_with", kept)
+        monkeypatch.setattr(module, "with_question", kept)
     yield
     releases = [] if request.node.get_closest_marker(UNJUDGED) else list(MADE)
     MADE.clear()

@@ -20,7 +20,7 @@ from dpselect.gateway.agents import open_desk
 from dpselect.mcp.desk import describe_error, remote_desk
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE_TOOLS, PAID_BEFORE, AgentTools, summarize_release
-from dpselect.queries.plan import by_names
+from dpselect.queries.plan import question_from_flat
 from dpselect.questions.questions import QUESTIONS
 from tests.gateway.served import Served, serving
 from tests.mcp.talking import called, line, sent
@@ -104,7 +104,7 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
 def released(verb: str, price: str = "1", where: str = "1 = 1", **given: Any) -> dps.Release:
     rows = {"u": [*range(3000)], "i": ["a"] * 1500 + ["b"] * 1500, "g": ["x"] * 1000 + ["y"] * 2000, "w": [0.25] * 3000}
     data = dps.Dataset(rows, user="u", item="i", where=where)
-    return data.ask(by_names(verb, given)[0], epsilon=price, delta="1e-6")
+    return data.ask(question_from_flat(verb, given)[0], epsilon=price, delta="1e-6")
 
 
 def test_who_leads_whom_is_told_with_counts_and_in_no_other_place() -> None:

@@ -36,7 +36,7 @@ from dpselect.gateway.settings.values import (
     WeightColumn,
 )
 from dpselect.mechanisms.set_union import renyi_shaped
-from dpselect.queries.plan import Plan, kind
+from dpselect.queries.plan import Plan, plan_class
 from dpselect.remote.address import address_of
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
@@ -223,7 +223,7 @@ def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
     if isinstance(said["item"], dps.Text) and call.verb != "users":
         given["words"] = said["item"].words
-    if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).takes:
+    if "max_items_per_user" in said and "max_items_per_user" in plan_class(call.verb).takes:
         given["max_items_per_user"] = said["max_items_per_user"]
     written = json.dumps(plan_of(call.verb, **given).to_dict())
     return dataset_of(**said).ask(Plan.from_dict(json.loads(written)), **more)

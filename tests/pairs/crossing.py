@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import dpselect as dps
-from dpselect.queries.plan import kind
+from dpselect.queries.plan import plan_class
 from tests.by_names import OF_ASKING
 from tests.pairs.features import DOMAIN, FEATURES, GROUPS, LEFT_OUT, VERBS, Feature
 from tests.pairs.rows import ADDRESSED, DECLARED, NUMBERS, ROWS, TEXTUAL, Row
@@ -130,7 +130,7 @@ def _verb(features: Pair) -> str:
 
 
 def _knows(verb: str, name: str) -> bool:
-    make = kind("quantile" if verb == "median" else verb)
+    make = plan_class("quantile" if verb == "median" else verb)
     return name in (*make.fields(), "share", *OF_ASKING, *OF_ROWS, *OF_CARRIERS)
 
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.candidates import parse_candidates
 from dpselect.papers import GammaMechanism
 from dpselect.papers.gamma import _GammaShare, cube_radius
 from dpselect.testing import SeededDraws, law
@@ -50,7 +50,7 @@ def test_all_noisy_counts_are_private_and_a_radius_without_the_cubes_volume_is_r
 
 def answers(counts, epsilon, k, most=8):
     """The law of the answer, radius by radius; what is beyond `most` is left out."""
-    among = candidates(list(counts))
+    among = parse_candidates(list(counts))
     mechanism = GammaMechanism(k=k, epsilon=epsilon)
     d, found = len(counts), {}
     weights = [math.exp(-epsilon * n) * (2 * n + 1) ** d for n in range(200)]

@@ -19,7 +19,7 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.limits import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.plan import planned
+from dpselect.queries.plan import plan_question
 from dpselect.queries.values import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Scores
@@ -304,7 +304,7 @@ def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_pat
         "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
     }[made]()
     assert budget.left_for(plan_of("choose", domain=["ant", "bee"], epsilon="1/10")) > 0
-    replaced = planned(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
+    replaced = plan_question(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove if a budget pays"):
         budget.left_for(replaced)
 

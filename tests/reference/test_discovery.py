@@ -50,7 +50,9 @@ def test_the_best_of_what_was_discovered(settings, counts):
         if apart:
             assert used["epsilon_per_count"] == used["epsilon_per_pick"] / 2
         else:
-            rho = zcdp(3, 3, used["multiple"], own=used["own_variance"], shared=used["shared_variance"])
+            rho = zcdp(
+                3, 3, used["multiple"], own_variance=used["own_variance"], shared_variance=used["shared_variance"]
+            )
             assert rho == 3 * used["epsilon_per_pick"] ** 2 / 8
 
 

@@ -18,7 +18,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, NoisyCounts, Peeling, PermuteAndFlip
-from dpselect.mechanisms.candidates import exact
+from dpselect.mechanisms.candidates import exact_scores
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.papers import ChosenKBar, NoisyHistogram, ReportNoisyMax
 from dpselect.testing import SeededDraws
@@ -213,8 +213,8 @@ def test_strings_and_decimals_are_exact():
 @pytest.mark.parametrize("big", [2**53 + 1, -(2**53) - 1, np.int64(2**60 + 1)], ids=repr)
 def test_one_float_among_scores_rounds_no_other(big):
     """A score that moves by more than the user who moved it would be another sensitivity than the stated one."""
-    assert exact([big, 0.5]).tolist() == [Fraction(int(big)), Fraction(1, 2)]
-    assert exact([2**53, 0.5]).dtype == np.float64
+    assert exact_scores([big, 0.5]).tolist() == [Fraction(int(big)), Fraction(1, 2)]
+    assert exact_scores([2**53, 0.5]).dtype == np.float64
 
 
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="a longdouble is an ordinary float here")
@@ -222,47 +222,47 @@ def test_one_float_among_scores_rounds_no_other(big):
 def test_floats_of_more_than_64_bits_are_what_they_are(form):
     """Rounded to 64 bits, two scores a user apart could be two apart; and a large one was infinite."""
     tenth, large = np.longdouble("0.1"), np.longdouble("1e400")
-    found = exact(form([tenth, large, np.longdouble(3)])).tolist()
+    found = exact_scores(form([tenth, large, np.longdouble(3)])).tolist()
     assert found == [Fraction(*tenth.as_integer_ratio()), Fraction(*large.as_integer_ratio()), 3]
     assert found[0] != Fraction(0.1)
     for strange in ("nan", "inf"):
         with pytest.raises(ParameterError, match="scores must be finite numbers"):
-            exact(form([tenth, np.longdouble(strange)]))
+            exact_scores(form([tenth, np.longdouble(strange)]))
 
 
 @pytest.mark.parametrize("others", [[], [5], [0.5], [Fraction(1, 2)]], ids=repr)
 @pytest.mark.parametrize("flag", [True, np.True_])
 def test_true_and_false_are_no_scores_whatever_stands_beside_them(flag, others):
     with pytest.raises(ParameterError, match="scores must be finite numbers"):
-        exact([flag, *others])
+        exact_scores([flag, *others])
 
 
 def test_what_is_masked_is_no_score():
     """NumPy forgets the mask, and the number under it took part."""
     with pytest.raises(ParameterError, match="scores must be finite numbers"):
-        exact(np.ma.array([1, 900], mask=[False, True]))
-    assert exact(np.ma.array([1, 900])).tolist() == [1, 900]
+        exact_scores(np.ma.array([1, 900], mask=[False, True]))
+    assert exact_scores(np.ma.array([1, 900])).tolist() == [1, 900]
 
 
 @pytest.mark.parametrize("exponent", [10**8, -(10**8)])
 def test_a_score_that_nobody_could_write_out_is_refused(exponent):
     """As a rational it has a hundred million digits, and took minutes."""
     with pytest.raises(ParameterError, match="scores must be finite numbers"):
-        exact([Decimal(f"1e{exponent}"), 1])
-    assert exact([Decimal("0e999999"), 1]).tolist() == [0, 1]
+        exact_scores([Decimal(f"1e{exponent}"), 1])
+    assert exact_scores([Decimal("0e999999"), 1]).tolist() == [0, 1]
 
 
 def test_columns_of_which_a_package_makes_no_array():
     """Arrow said how many were missing, in words of its own."""
-    assert exact(pyarrow.array([Decimal("0.1"), Decimal("2.0")])).tolist() == [Fraction(1, 10), 2]
-    assert exact(polars.Series([2**100, 1], dtype=polars.Int128)).tolist() == [2**100, 1]
+    assert exact_scores(pyarrow.array([Decimal("0.1"), Decimal("2.0")])).tolist() == [Fraction(1, 10), 2]
+    assert exact_scores(polars.Series([2**100, 1], dtype=polars.Int128)).tolist() == [2**100, 1]
     for missing in (
         pyarrow.array([1, None]),
         pyarrow.array([True, None]),
         polars.Series([2**100, None], dtype=polars.Int128),
     ):
         with pytest.raises(ParameterError, match="scores must be finite numbers"):
-            exact(missing)
+            exact_scores(missing)
 
 
 def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_are_read() -> None:

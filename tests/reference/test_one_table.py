@@ -8,9 +8,9 @@ import pytest
 
 import dpselect as dps
 from dpselect.gateway.web import openapi
-from dpselect.queries.outline import outline, planned_like
+from dpselect.queries.outline import outline, plan_from_outline
 from dpselect.queries.parameters import schemas, table
-from dpselect.queries.plan import by_names, kind
+from dpselect.queries.plan import plan_class, question_from_flat
 from dpselect.questions.kinds import whole_number_kind
 from dpselect.questions.questions import QUESTIONS, TopK
 from dpselect.questions.value import frozen, param
@@ -44,14 +44,14 @@ def test_a_question_that_does_not_use_it_is_the_same_as_before() -> None:
 
 
 def test_a_command_json_http_docs_and_a_release_have_it() -> None:
-    assert by_names("top_k", {"at_least": 5, "epsilon": "1"})[0] == MadeUp(at_least=5)
-    assert "at_least" in kind("top_k").fields()
+    assert question_from_flat("top_k", {"at_least": 5, "epsilon": "1"})[0] == MadeUp(at_least=5)
+    assert "at_least" in plan_class("top_k").fields()
     assert schemas("top_k")["at_least"]["description"] == "items of fewer users are not shown"
     assert openapi.question("top_k")["properties"]["at_least"]["minimum"] == 1
     assert "| `at_least` | items of fewer users are not shown |" in table("top_k")
     plan = dps.Plan.from_dict({"verb": "top_k", "at_least": 5, "epsilon": 1})
     assert outline(plan)["at_least"] == 5
-    assert outline(planned_like(outline(plan))[0]) == outline(plan)
+    assert outline(plan_from_outline(outline(plan))[0]) == outline(plan)
 
 
 def test_a_slip_of_its_name_is_told() -> None:

@@ -20,7 +20,7 @@ from dpselect.flat import dataset_of
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table
-from dpselect.queries.plan import PLANS, kind, planned
+from dpselect.queries.plan import PLANS, plan_class, plan_question
 from dpselect.queries.values import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Scores
@@ -114,7 +114,7 @@ INNER = ["epsilon_per_pick", "delta_threshold", "sensitivity", "monotonic", "of_
 def test_json_cannot_say_what_only_our_code_may(verb: str, name: str) -> None:
     """A sensitivity of a thousandth, say, would make a promise about counts that does not hold."""
     given = {"verb": verb, "epsilon": 1, "domain": ["a"], "bounds": [0, 9], name: "1/1000"}
-    known = kind(verb).fields()
+    known = plan_class(verb).fields()
     with pytest.raises(dps.ParameterError, match=f"{name} must be a parameter of {verb}"):
         dps.Plan.from_dict({one: value for one, value in given.items() if one in ("verb", name) or one in known})
 
@@ -180,7 +180,7 @@ def test_the_rows_of_a_verb_have_different_names() -> None:
 def test_every_field_of_a_question_is_in_its_table() -> None:
     for verb in PLANS:
         told = {line.split("`")[1] for line in table(verb) if line.startswith("| `")}
-        assert told == set(kind(verb).fields()), verb
+        assert told == set(plan_class(verb).fields()), verb
         assert all(one.name in told for one in fields(Statement) if one.name in ("epsilon", "delta"))
 
 
@@ -188,8 +188,8 @@ def test_every_field_of_a_question_is_in_its_table() -> None:
 
 DATA = dps.Dataset(ROWS, user="user", item="item")
 OURS = [
-    planned(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NOTHING),
-    planned(OneEach(bounds=(0, 9)), Payment(epsilon=1), NOTHING),
+    plan_question(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NOTHING),
+    plan_question(OneEach(bounds=(0, 9)), Payment(epsilon=1), NOTHING),
 ]
 
 
@@ -424,7 +424,7 @@ USUALLY = {
 def test_no_parameter_is_left_out_of_the_key() -> None:
     """Two questions with one key are one to a budget, which gives the stored answer of the other."""
     for verb, others in OTHERWISE.items():
-        assert list(others) == sorted(kind(verb).fields(), key=list(others).index)
+        assert list(others) == sorted(plan_class(verb).fields(), key=list(others).index)
         keys = [fingerprint(verb, dps.Plan.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
             if other not in (OF_THE_DATA, BESIDE_BY):

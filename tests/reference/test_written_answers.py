@@ -9,7 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import Span
-from dpselect.queries.outline import planned_like
+from dpselect.queries.outline import plan_from_outline
 from dpselect.queries.plan import Plan
 from dpselect.release.answers.outcome import Outcome
 from tests.golden.asked import LIKELY, QUESTIONS, WORDS, data_set
@@ -105,7 +105,7 @@ def read(release: dps.Release) -> dps.Release:
 def rewritten(release: dps.Release, outcome_of: Any = None) -> dps.Release:
     """The release that a check writes: planned again from the question in its file, with the outcome in its file."""
     assert release.question is not None
-    plan, rows = planned_like(release.question)
+    plan, rows = plan_from_outline(release.question)
     outcome = plan.outcome_of(release) if outcome_of is None else outcome_of(plan, release)
     written = plan.answer(outcome)
     return replace(written if rows is None else rows.describe_rows(written), question=release.question)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, root_down, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, rank_best, root_down, users_of
 
 
 def true_best_are_ranked(m: DiscoverThenPeel, sets: UserSets, draws: Draws) -> Int64:
@@ -16,13 +16,13 @@ def true_best_are_ranked(m: DiscoverThenPeel, sets: UserSets, draws: Draws) -> I
     found = m.union(sets, draws=draws)
     everything = np.arange(sets.size, dtype=np.int64)
     each = m.epsilon_per_pick(picks(m.k, found))
-    return best(min(m.k, len(found)), everything, users_of(sets, everything), each, draws) if len(found) else found
+    return rank_best(min(m.k, len(found)), everything, users_of(sets, everything), each, draws) if len(found) else found
 
 
 def the_data_are_the_domain(m: DiscoverThenPeel, sets: UserSets, draws: Draws) -> Int64:
     """No discovery: whatever anybody has can be picked."""
     everything = np.arange(sets.size, dtype=np.int64)
-    return best(m.k, everything, users_of(sets, everything), m.epsilon_per_pick(m.k), draws)
+    return rank_best(m.k, everything, users_of(sets, everything), m.epsilon_per_pick(m.k), draws)
 
 
 def the_missing_are_filled_in(m: DiscoverThenPeel, sets: UserSets, draws: Draws) -> Int64:

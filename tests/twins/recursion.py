@@ -42,7 +42,7 @@ class Divided:
 
         def middle(of: list[int], start: int, stop: int) -> int:
             users = UsersAt.counted(np.sort(np.array(of, dtype=np.int64)))
-            return CellRange(Spread.of(users, 1), start, stop, half, self.right.rate(half)).draw(draws)
+            return CellRange(Spread.from_users(users, 1), start, stop, half, self.right.rate(half)).draw(draws)
 
         cut = middle(values, 0, points)
         below, above = self.split(values, cut)

@@ -11,7 +11,7 @@ import numpy as np
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws, Weights
-from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.candidates import parse_candidates
 from dpselect.mechanisms.quantile import NearRank, Quantile
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
@@ -26,7 +26,7 @@ class ForgottenTwo:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         return among.names([draws.categorical(among.weights(self.epsilon))])
 
 
@@ -37,7 +37,7 @@ class FlipForgottenTwo:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         successes = draws.group_bernoullis(among.weights(self.epsilon))
         group, _ = successes[draws.below(len(successes))]  # every group is a single candidate here
         return among.names([(group, 0)])
@@ -50,7 +50,7 @@ class FirstHeads:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        successes = draws.group_bernoullis(candidates(counts).weights(self.epsilon))
+        successes = draws.group_bernoullis(parse_candidates(counts).weights(self.epsilon))
         return [min(g for g, _ in successes)]
 
 
@@ -62,7 +62,7 @@ class LaplaceForgottenTwo:
     noise: Noise = Noise.LAPLACE
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         return among.names([noisy(draws).noisy_max(among.weights(self.epsilon), self.noise)])
 
 
@@ -74,7 +74,7 @@ class PeelingForgottenK:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         return among.names(draws.peel(among.weights(self.epsilon), self.k))
 
 
@@ -86,7 +86,7 @@ class ReusedNoise:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         first, _ = draws.categorical(among.weights(self.epsilon / self.k))
         rest = sorted((g for g in range(len(counts)) if g != first), key=lambda g: (-counts[g], g))
         return [first, *rest[: self.k - 1]]
@@ -246,7 +246,7 @@ class OneShotForgottenK:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         return among.names(noisy(draws).noisy_top(among.weights(self.epsilon / 2), self.k))
 
 
@@ -258,7 +258,7 @@ class OneShotForgottenTwo:
     epsilon: Fraction
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        among = candidates(counts)
+        among = parse_candidates(counts)
         return among.names(noisy(draws).noisy_top(among.weights(self.epsilon / self.k), self.k))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.domain import max_domain_size
 from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
-from dpselect.queries.outline import planned_like
+from dpselect.queries.outline import plan_from_outline
 from dpselect.queries.plan import Plan
 from dpselect.release import formatting
 from dpselect.release.rows import not_ended_sentences
@@ -33,7 +33,7 @@ def parse_question(release: Release) -> tuple[Plan, OfRows | None] | None:
 
     Raises: ValueError if the release's question is malformed.
     """
-    return None if release.question is None else planned_like(release.question)
+    return None if release.question is None else plan_from_outline(release.question)
 
 
 def check_promise(release: Release, document: dict[str, Json]) -> tuple[Finding, ...]:
@@ -171,5 +171,5 @@ def _max_items(plan: Plan) -> int | None:
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
     if plan.verb in ("histogram", "users"):
-        return max_domain_size(plan.known_domain())
+        return max_domain_size(plan.require_domain())
     return len(plan.question.q) if plan.verb == "quantile" else None

@@ -148,9 +148,9 @@ def ask_question(
     """
 
     def make_question() -> tuple[Any, Question, dict[str, Any]]:
-        from dpselect.queries.plan import by_names
+        from dpselect.queries.plan import question_from_flat
 
-        question, price = by_names(verb, parameters)
+        question, price = question_from_flat(verb, parameters)
         data = open_dataset(args)
         excluded = options.read_domain(args, "exclude", has_tuples=len(getattr(args, "item", None) or ()) > 1)
         price_arguments = {parameter.name: getattr(price, parameter.name) for parameter in price.parameters()}

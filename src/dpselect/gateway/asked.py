@@ -20,7 +20,7 @@ from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
+from dpselect.queries.plan import Paying, Plan, parse_parts, plan_class, plan_question
 from dpselect.questions import schemas
 from dpselect.questions.kinds import domain_from_json
 from dpselect.questions.payment import Payment
@@ -140,13 +140,13 @@ def parse_question(
     during_argument, share = arguments.pop("during", None), arguments.pop("share", None)
     verb = parameters.one_of("verb", arguments.get("verb"), QUESTIONS)
     item = _parse_item(verb, arguments.pop("item", None), settings)
-    unknown = next((name for name in arguments if name != "verb" and name not in kind(verb).fields()), None)
+    unknown = next((name for name in arguments if name != "verb" and name not in plan_class(verb).fields()), None)
     if unknown is not None:
-        known_names = [*kind(verb).fields(), *_DATA_PARAMETERS]
+        known_names = [*plan_class(verb).fields(), *_DATA_PARAMETERS]
         raise ParameterError(
             "body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known_names)
         )
-    for name, field in kind(verb).fields().items():
+    for name, field in plan_class(verb).fields().items():
         if name in arguments:
             arguments[name] = schemas.as_integer(
                 arguments[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
@@ -255,7 +255,7 @@ def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: Da
         arguments.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
             arguments.setdefault("weight_unit", str(declared.unit))
-    if "max_items_per_user" in kind(verb).takes and settings.max_items_per_user is not None:
+    if "max_items_per_user" in plan_class(verb).takes and settings.max_items_per_user is not None:
         arguments.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
@@ -280,9 +280,11 @@ def _plan_at_price(arguments: dict[str, Any], share: object, paying: Callable[[]
 
     The calibration is the same for everybody who asks it, of whichever rows.
     """
-    question, payment, facts = parts_of(arguments | ({} if share is None else {"share": share}))
-    needs_budget = payment.share is not None or (payment.delta is None and kind(question.verb).needs_delta(question))
-    return planned(question, payment, facts, paying() if needs_budget else None, make=_plan_from_cache)
+    question, payment, facts = parse_parts(arguments | ({} if share is None else {"share": share}))
+    needs_budget = payment.share is not None or (
+        payment.delta is None and plan_class(question.verb).needs_delta(question)
+    )
+    return plan_question(question, payment, facts, paying() if needs_budget else None, make=_plan_from_cache)
 
 
 def _plan_from_cache(question: Question, payment: Payment, facts: Facts) -> Plan:
@@ -291,7 +293,7 @@ def _plan_from_cache(question: Question, payment: Payment, facts: Facts) -> Plan
     text = json.dumps(fields, sort_keys=True)
     plan = _PLANS.get(text)
     if plan is None:
-        plan = kind(question.verb)(question=question, payment=payment, facts=facts)
+        plan = plan_class(question.verb)(question=question, payment=payment, facts=facts)
         _PLANS.put(text, plan, 2 * len(text))  # its name is as long
     return plan
 

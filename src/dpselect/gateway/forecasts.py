@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError
 from dpselect.forecast.plan_forecast import forecast_plan
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger import Standing
-from dpselect.queries.planted import fewest
+from dpselect.queries.planted import fewest_people
 from dpselect.questions.payment import Payment
 from dpselect.release.formatting import Json
 
@@ -52,7 +52,7 @@ def price(
         "free": free,
         "sentence": sentence,
         "accuracy": [*sentences],
-        "planted": fewest(plan, periods=1 if question.periods is None else len(question.periods.all)),
+        "planted": fewest_people(plan, periods=1 if question.periods is None else len(question.periods.all)),
     }
 
 

@@ -16,8 +16,8 @@ from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError, ParameterError, came
 from dpselect.mcp.desk import APPROVAL, Body, Desk, describe_error, refuse_unknown
 from dpselect.mcp.protocol import INVALID_PARAMS, MessageError, failure_result
-from dpselect.queries.outline import planned_like
-from dpselect.queries.planted import CHANCE, fewest
+from dpselect.queries.outline import plan_from_outline
+from dpselect.queries.planted import CHANCE, fewest_people
 from dpselect.questions import schemas
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.questions import QUESTIONS
@@ -358,8 +358,8 @@ def _explain_missing_rows(release: Release) -> str | None:
 def _describe_planted_of(release: Release) -> Json:
     """Describe the same for an answer, by planning its question again; a gateway may send any question."""
     try:
-        plan, rows = planned_like(release.question or {})
-        return _describe_planted(fewest(plan, rows, release))
+        plan, rows = plan_from_outline(release.question or {})
+        return _describe_planted(fewest_people(plan, rows, release))
     except HOSTILE_VALUE_ERRORS:
         return "it is not known how few people can make a text appear"
 

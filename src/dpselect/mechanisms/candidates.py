@@ -29,10 +29,10 @@ LARGEST = 5000  # decimal exponent of a score: more than any float has
 
 
 class CandidateNames(Protocol):
-    """From picks back to what the caller knows the candidates by."""
+    """The way from picks back to what the caller knows the candidates by."""
 
     def __call__(self, picks: Picks) -> Answer:
-        """Indices for an array, labels for a mapping or count groups."""
+        """Return indices for an array, labels for a mapping or count groups."""
         ...
 
 
@@ -45,31 +45,31 @@ class Candidates:
     names: CandidateNames
 
     def weights(self, rate: Fraction) -> Weights:
-        """Every candidate with weight exp(rate x score)."""
+        """Return every candidate with weight exp(rate x score)."""
         return Weights(self.scores, rate, self.sizes)
 
     @property
     def count(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return len(self.scores) if self.sizes is None else int(self.sizes.sum())
 
 
-def candidates(scores: Input) -> Candidates:
-    """Candidates from counts or scores: an array, a mapping or a pandas Series of labels, or count groups."""
+def parse_candidates(scores: Input) -> Candidates:
+    """Parse candidates from counts or scores: an array, a mapping or a pandas Series of labels, or count groups."""
     if isinstance(scores, CountGroups):
         label = scores.label
         return Candidates(scores.counts, whole_sizes(scores.sizes), lambda picks: [label(g, r) for g, r in picks])
     if isinstance(scores, Mapping):
         labels = list(scores)
-        return Candidates(exact(list(scores.values())), None, lambda picks: [labels[g] for g, _ in picks])
-    array, index = exact(scores), _index(scores)
+        return Candidates(exact_scores(list(scores.values())), None, lambda picks: [labels[g] for g, _ in picks])
+    array, index = exact_scores(scores), _index(scores)
     if index is not None:
         return Candidates(array, None, lambda picks: [index[g] for g, _ in picks])
     return Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
 
 
 def _index(scores: Any) -> list[Any] | None:
-    """The labels of a pandas Series; None where its index is the plain 0, 1, ... that an array has too."""
+    """Return the labels of a pandas Series; None where its index is the plain 0, 1, ... that an array has too."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(scores, pandas.Series) or isinstance(scores.index, pandas.RangeIndex):
         return None
@@ -79,38 +79,38 @@ def _index(scores: Any) -> list[Any] | None:
     return labels
 
 
-def counted(counts: Input) -> Candidates:
-    """Candidates whose scores must be counts of users, for noise that is made for whole numbers."""
-    among = candidates(counts)
-    if among.scores.dtype != np.int64:
-        raise ParameterError("counts", "be whole numbers of users", f"values of type {among.scores.dtype}")
-    if int(among.scores.min()) < 0:
+def parse_counts(counts: Input) -> Candidates:
+    """Parse candidates whose scores must be counts of users, for noise that is made for whole numbers."""
+    candidates = parse_candidates(counts)
+    if candidates.scores.dtype != np.int64:
+        raise ParameterError("counts", "be whole numbers of users", f"values of type {candidates.scores.dtype}")
+    if int(candidates.scores.min()) < 0:
         raise ParameterError("counts", "be at least 0", "a negative count")
-    return among
+    return candidates
 
 
-def enough(k: int, among: Candidates) -> None:
-    """Are there k candidates to select?"""
-    if k > among.count:
+def refuse_too_few(k: int, candidates: Candidates) -> None:
+    """Refuse a k above the number of candidates."""
+    if k > candidates.count:
         hint = "lower k, or give a larger domain"
         raise ParameterError("k", "be at most the number of candidates in the domain", k, hint)
 
 
-def fixed(label: object) -> tuple[str, str]:
-    """A label's place among others: by itself, since a place among the counts, or in a mapping, is private."""
+def label_order(label: object) -> tuple[str, str]:
+    """Return a label's place among others: by itself, since a place among the counts, or in a mapping, is private."""
     return type(label).__qualname__, repr(label)
 
 
 def whole_sizes(sizes: Sequence[int]) -> npt.NDArray[np.int64] | npt.NDArray[np.object_] | None:
-    """Sizes as int64 where their sum fits, as Python integers beyond, None where all are 1."""
+    """Return sizes as int64 where their sum fits, as Python integers beyond, None where all are 1."""
     if isinstance(sizes, tuple) and set(sizes) <= {1}:
         return None
     fits = sum(sizes) < 2**62
     return np.array(sizes, dtype=np.int64) if fits else np.array(list(sizes), dtype=object)
 
 
-def exact(scores: Any) -> Scores:
-    """Scores as int64, as float64 (each the rational it is), or as Python numbers where neither holds them."""
+def exact_scores(scores: Any) -> Scores:
+    """Return scores as int64, as float64 (each the rational it is), or as Python numbers where neither holds them."""
     if not isinstance(scores, (np.ndarray, list, tuple, range)) and hasattr(scores, "to_numpy"):
         scores = _column(scores)
     if "numpy.ma" in sys.modules and np.ma.is_masked(scores):  # a masked array has imported it
@@ -123,11 +123,13 @@ def exact(scores: Any) -> Scores:
         raise ParameterError("scores", "be one-dimensional", "another shape", "write {label: score, ...} for labels")
     if not len(array):
         raise ParameterError("scores", "hold at least one candidate", "none")
-    listed = scores if isinstance(scores, (list, tuple)) else ()
-    if not {bool, np.bool_}.isdisjoint(map(type, listed)):
+    listed_scores = scores if isinstance(scores, (list, tuple)) else ()
+    if not {bool, np.bool_}.isdisjoint(map(type, listed_scores)):
         raise ParameterError("scores", MUST, "True or False among them")  # which NumPy counts as 1 and 0 beside others
     # One float beside integers that no float holds would round them all: they stay what they are.
-    rounded = array.dtype.kind == "f" and any(isinstance(s, (int, np.integer)) and abs(int(s)) > EXACT for s in listed)
+    rounded = array.dtype.kind == "f" and any(
+        isinstance(s, (int, np.integer)) and abs(int(s)) > EXACT for s in listed_scores
+    )
     if array.dtype.kind == "f" and array.dtype.itemsize <= FLOAT and not rounded:
         if not np.isfinite(array).all():
             raise ParameterError("scores", MUST, "NaN or infinity among them")
@@ -140,7 +142,7 @@ def exact(scores: Any) -> Scores:
 
 
 def _column(scores: Any) -> Any:
-    """A column as an array, or as a list where its package makes no array of it."""
+    """Return a column as an array, or as a list where its package makes no array of it."""
     with contextlib.suppress(Exception):
         if not is_encoded(scores):
             return scores.to_numpy()

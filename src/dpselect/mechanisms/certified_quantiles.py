@@ -41,7 +41,7 @@ class CertifiedValues:
 
 
 class TooMany(NamedTuple):
-    """At most so many users too many lie below a value, and above it: more than its rank leaves there."""
+    """The numbers of users, at most, that are too many below a value, and above it: more than its rank leaves there."""
 
     below: int
     above: int
@@ -85,9 +85,9 @@ class CertifiedQuantiles:
             raise ParameterError("kind", "be Quantile or RecursiveQuantiles", came(kind))
         plan = certified_plan(picks_of(kind, self.q), delta)
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=Neighbors.ADD_REMOVE)
-        each = kind(q=self.q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
-        set_fields(self, q=each.q, bounds=each.bounds, step=each.step, delta=delta, kind=kind)
-        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, quantiles=each, privacy=privacy)
+        quantiles = kind(q=self.q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
+        set_fields(self, q=quantiles.q, bounds=quantiles.bounds, step=quantiles.step, delta=delta, kind=kind)
+        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, quantiles=quantiles, privacy=privacy)
         set_fields(self, rate=plan(pick)[-1].value.epsilon)
 
     @property
@@ -101,74 +101,81 @@ class CertifiedQuantiles:
         return self.quantiles.grid
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> CertifiedValues:
-        """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
+        """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
         users, source = values if isinstance(values, UsersAt) else self.grid.placed(values), secure(draws)
-        places = self.quantiles.places(users, source)
-        released = [self.grid.value(place) for place in places]
-        ends = [(group[0], group[-1]) for _, group in _equal(places, released)]
+        positions = self.quantiles.places(users, source)
+        released = [self.grid.value(position) for position in positions]
+        ends = [(group[0], group[-1]) for _, group in _equal(positions, released)]
         cells = count_cells(users, ends)
         noises = source.laplaces(self.rate, len(cells))
         noisy = [cell + noise for cell, noise in zip(cells, noises, strict=True)]
-        upto, which = [0, *accumulate(noisy)], _distinct(released)
-        below = [upto[2 * i + 1] for i in which]
-        above = [upto[-1] - upto[2 * i + 2] for i in which]
-        return CertifiedValues(values=released, below=below, above=above, users=upto[-1])
+        cumulative, distinct = [0, *accumulate(noisy)], _distinct(released)
+        users_below = [cumulative[2 * i + 1] for i in distinct]
+        users_above = [cumulative[-1] - cumulative[2 * i + 2] for i in distinct]
+        return CertifiedValues(values=released, below=users_below, above=users_above, users=cumulative[-1])
 
     def gap(self, beta: float) -> Fraction:
-        """What `too_many` never exceeds: known before, and true with probability 1 - beta whatever the data are.
+        """Return what `too_many` never exceeds: known before, and true with probability 1 - beta whatever the data are.
 
         Of recursion it is said of fewer than SHARED users at each point.
         """
         return self.quantiles.gap(self._betas(beta)[0])
 
     def added(self, beta: float) -> int:
-        """By how much `too_many` exceeds the true numbers on average, where all values differ."""
+        """Return by how much `too_many` exceeds the true numbers on average, where all values differ."""
         return noise_bound(self.rate, rank_noises(self.shares, range(len(self.shares))), self._betas(beta)[1])
 
     def counts_decide(self, beta: float) -> bool:
-        """Whether `too_many` mostly follows from the noisy cells, and is below what is known before."""
+        """Return whether `too_many` mostly follows from the noisy cells, and is below what is known before."""
         noises = rank_noises(self.shares, range(len(self.shares)))
         return chernoff_bound(self.rate, noises, beta) < self.quantiles.gap(beta)
 
     def users_width(self, beta: float) -> int:
-        """How far the noisy number of users is from the counted one, but with probability beta."""
+        """Return how far the noisy number of users is from the counted one, but with probability beta."""
         return total_width(self.rate, 2 * len(self.shares) + 1, beta)
 
     def too_many(self, answer: CertifiedValues, beta: float) -> list[TooMany]:
-        """How many users too many lie below and above each value, all at once, but with probability beta.
+        """Return how many users too many lie below and above each value, all at once, but with probability beta.
 
         It is the better one of two bounds, by the cells and by what is known before, which share beta.
         """
         of_picks, of_cells, of_crowds = self._betas(beta)
-        which = _distinct(answer.values)
-        t = noise_bound(self.rate, rank_noises(self.shares, which), of_cells)
-        most = math.inf if self._may_be_crowded(answer.users, of_crowds) else self.quantiles.gap(of_picks).__ceil__()
-        found = []
-        for q, below, above in zip(self.shares, answer.below, answer.above, strict=True):
-            too_far = below - q * answer.users, above - (1 - q) * answer.users
-            found.append(TooMany(*(int(min(most, max(0, excess.__ceil__() + t))) for excess in too_far)))
-        return found
+        distinct = _distinct(answer.values)
+        cells_error = noise_bound(self.rate, rank_noises(self.shares, distinct), of_cells)
+        known_gap = (
+            math.inf if self._may_be_crowded(answer.users, of_crowds) else self.quantiles.gap(of_picks).__ceil__()
+        )
+        bounds = []
+        for q, users_below, users_above in zip(self.shares, answer.below, answer.above, strict=True):
+            too_far = users_below - q * answer.users, users_above - (1 - q) * answer.users
+            bounds.append(
+                TooMany(*(int(min(known_gap, max(0, excess.__ceil__() + cells_error))) for excess in too_far))
+            )
+        return bounds
 
     def _betas(self, beta: float) -> tuple[float, float, float]:
-        """The parts of beta: for the bound of the picks, for that of the cells, and for what the first one assumes."""
+        """Return the parts of beta.
+
+        For the bound of the picks, for that of the cells, and for what the first assumes.
+        """
         small = beta / SMALL_PART
         large = beta - 2 * small
         return (small, large, small) if self.counts_decide(beta) else (large, small, small)
 
     def _may_be_crowded(self, users: int, beta: float) -> bool:
-        """Whether more users than the bound of recursion allows may be there, and so at one point."""
+        """Return whether more users than the bound of recursion allows may be there, and so at one point."""
         if not isinstance(self.quantiles, RecursiveQuantiles):
             return False
         return users + self.users_width(beta) >= self.quantiles.SHARED
 
 
 def picks_of(kind: type[OneOrSeveral], q: object) -> int:
-    """How many bounded-range steps the quantiles are."""
+    """Return how many bounded-range steps the quantiles are."""
     return len(shares(q)) if kind is Quantile else levels(len(shares(q)))
 
 
 def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> Plan:
-    """So many picks in each group, and a histogram of cells: SHARE of the sum of the epsilons.
+    """Plan so many picks in each group, and a histogram of cells: SHARE of the sum of the epsilons.
 
     With a delta picks may cost less than their sum, and the cells take a fifth of zCDP at most, where 8 rho is
     `picks` for the picks and 4 `part`^2 for the cells.
@@ -184,22 +191,22 @@ def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> Plan:
 
 
 def count_cells(users: UsersAt | Integers, ends: Sequence[tuple[int, int]]) -> list[int]:
-    """How many users are below the first of ascending stretches, in it, between it and the next, ..., above the last.
+    """Count the users below the first of ascending stretches, in it, between it and the next, ..., above the last.
 
     A stretch has the places from its first to its last one. Every user is in exactly one of these cells.
     """
     if isinstance(users, UsersAt):
         sums = np.concatenate([[0], np.cumsum(users.users)])
-        at = [(users.places.searchsorted(a, "left"), users.places.searchsorted(b, "right")) for a, b in ends]
-        upto, total = [int(sums[place]) for both in at for place in both], int(sums[-1])
+        ranges = [(users.places.searchsorted(a, "left"), users.places.searchsorted(b, "right")) for a, b in ends]
+        cumulative, total = [int(sums[position]) for pair in ranges for position in pair], int(sums[-1])
     else:
-        upto = [int(np.count_nonzero(one)) for a, b in ends for one in (users < a, users <= b)]
+        cumulative = [int(np.count_nonzero(is_below)) for a, b in ends for is_below in (users < a, users <= b)]
         total = len(users)
-    return [stop - start for start, stop in zip([0, *upto], [*upto, total], strict=True)]
+    return [stop - start for start, stop in zip([0, *cumulative], [*cumulative, total], strict=True)]
 
 
 def rank_noises(q: Sequence[Fraction], which: Sequence[int]) -> list[RankNoise]:
-    """The noises of both statements about each value, of which `which` are the distinct ones, counted from 0.
+    """Return the noises of both statements about each value, of which `which` are the distinct ones, counted from 0.
 
     Below the i-th of r distinct values lie 2 i + 1 of the 2 r + 1 cells, and above it 2 (r - i) - 1.
     """
@@ -210,11 +217,11 @@ def rank_noises(q: Sequence[Fraction], which: Sequence[int]) -> list[RankNoise]:
 
 
 def _distinct(values: Sequence[object]) -> list[int]:
-    """Which of the distinct values each of these is, counted from 0; equal ones stand side by side."""
+    """Return the number of the distinct value that each of these is, counted from 0; equal ones are neighbours."""
     return [i for i, (_, group) in enumerate(groupby(values)) for _ in group]
 
 
-def _equal(places: Sequence[int], values: Sequence[object]) -> list[tuple[object, list[int]]]:
-    """The places of each distinct value: neighbouring points may be one number where floats hold no more."""
-    each = groupby(zip(places, values, strict=True), key=lambda pair: pair[1])
-    return [(value, [place for place, _ in group]) for value, group in each]
+def _equal(positions: Sequence[int], values: Sequence[object]) -> list[tuple[object, list[int]]]:
+    """Return the places of each distinct value: neighbouring points may be one number where floats hold no more."""
+    groups = groupby(zip(positions, values, strict=True), key=lambda pair: pair[1])
+    return [(value, [position for position, _ in group]) for value, group in groups]

@@ -23,7 +23,7 @@ from dpselect.mechanisms.shared_noise import (
     SharedLaplaceNoise,
     SharedNoise,
 )
-from dpselect.mechanisms.top_k.top_rows import whole
+from dpselect.mechanisms.top_k.top_rows import whole_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,19 +36,19 @@ class HistogramNoise(ABC):
 
     @abstractmethod
     def noises(self, draws: Draws, n: int) -> list[int]:
-        """The noise of n counts."""
+        """Draw the noise of n counts."""
 
     @abstractmethod
     def width(self, beta: float, times: int = 1) -> int:
-        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error in users that one count, or any of so many, exceeds with probability at most beta."""
 
     @abstractmethod
     def lead(self, beta: float, times: int) -> int:
         """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
-        """The noisy counts, in the order given; the noise can make a small count negative."""
-        true = whole(counts).tolist()
+        """Return the noisy counts, in the order given; the noise can make a small count negative."""
+        true = whole_counts(counts).tolist()
         return [count + noise for count, noise in zip(true, self.noises(secure(draws), len(true)), strict=True)]
 
 
@@ -71,22 +71,22 @@ class HistogramLaplace(HistogramNoise):
 
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
-        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
-        steps = (Steps(PureDP(epsilon / most), most),)
+        max_items = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
+        steps = (Steps(PureDP(epsilon / max_items), max_items),)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
-        set_fields(self, epsilon=epsilon, max_items_per_user=most, privacy=privacy)
+        set_fields(self, epsilon=epsilon, max_items_per_user=max_items, privacy=privacy)
 
     @property
     def rate(self) -> Fraction:
-        """Noise z has probability in proportion to e^(-rate |z|)."""
+        """The rate of the noise: z has probability in proportion to e^(-rate |z|)."""
         return Fraction(self.epsilon) / self.max_items_per_user
 
     def noises(self, draws: Draws, n: int) -> list[int]:
-        """Discrete Laplace noise of this rate."""
+        """Draw discrete Laplace noise of this rate."""
         return draws.laplaces(self.rate, n)
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error in users that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
     def lead(self, beta: float, times: int) -> int:
@@ -119,22 +119,25 @@ class HistogramGaussian(HistogramNoise):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
-        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
-        variance = min(most / (2 * one.rho) + one.wider for one in _calibrations(epsilon, delta, most))
-        set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=most, variance=variance)
+        max_items = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
+        variance = min(
+            max_items / (2 * calibration.rho) + calibration.wider
+            for calibration in _calibrations(epsilon, delta, max_items)
+        )
+        set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=max_items, variance=variance)
         set_fields(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
 
     @property
     def rho(self) -> ZCDP:
-        """What all counts together promise in zCDP, with no failure beside it."""
+        """The promise of all counts together in zCDP, with no failure beside it."""
         return ZCDP(self.max_items_per_user / (2 * self.variance))
 
     def noises(self, draws: Draws, n: int) -> list[int]:
-        """Discrete Gaussian noise of this variance."""
+        """Draw discrete Gaussian noise of this variance."""
         return draws.gaussians(self.variance, n)
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error in users that one count, or any of so many, exceeds with probability at most beta."""
         return gaussian_width(self.variance, beta, times)
 
     def lead(self, beta: float, times: int) -> int:
@@ -153,13 +156,13 @@ class HistogramShared(HistogramNoise):
     noise: SharedNoise = field(init=False, repr=False)
 
     def noises(self, draws: Draws, n: int) -> list[int]:
-        """The noise of all counts."""
+        """Draw the noise of all counts."""
         if n > self.items:  # of fewer the price is less
             raise ParameterError("counts", f"be at most {self.items:,}, as the domain has items", f"{n:,} of them")
         return self.noise.noises(draws, n)
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error in users that one count, or any of so many, exceeds with probability at most beta."""
         return self.noise.width(beta, times)
 
     def lead(self, beta: float, times: int) -> int:
@@ -219,9 +222,12 @@ class HistogramSharedGaussian(HistogramShared):
         noise = min(
             (
                 SharedGaussianNoise(
-                    items=self.items, max_items_per_user=self.max_items_per_user, rho=one.rho, wider=one.wider
+                    items=self.items,
+                    max_items_per_user=self.max_items_per_user,
+                    rho=calibration.rho,
+                    wider=calibration.wider,
                 )
-                for one in _calibrations(epsilon, delta, moved)
+                for calibration in _calibrations(epsilon, delta, moved)
             ),
             key=lambda noise: noise.variance,
         )
@@ -230,32 +236,32 @@ class HistogramSharedGaussian(HistogramShared):
 
     @property
     def rho(self) -> ZCDP:
-        """What all counts together promise in zCDP, with no failure beside it."""
+        """The promise of all counts together in zCDP, with no failure beside it."""
         assert isinstance(self.noise, SharedGaussianNoise)
         return ZCDP(self.noise.rho)
 
 
 def _calibrations(epsilon: Fraction, delta: Fraction, noises: int) -> list[Calibration]:
-    """By zCDP and by the exact curve: that needs less noise, unless noise is so small that it is wider by much."""
-    exact = by_curve(epsilon, delta, noises)
-    return [Calibration(largest_rho(epsilon, delta)), *([] if exact is None else [exact])]
+    """Calibrate by zCDP and by the exact curve, which needs less noise unless noise is very small."""
+    by_exact_curve = by_curve(epsilon, delta, noises)
+    return [Calibration(largest_rho(epsilon, delta)), *([] if by_exact_curve is None else [by_exact_curve])]
 
 
 def nearest(
-    epsilon: Fraction, delta: Fraction, most: int, items: int, beta: float, *, domain_size: int | None = None
+    epsilon: Fraction, delta: Fraction, max_items: int, items: int, beta: float, *, domain_size: int | None = None
 ) -> HistogramNoise:
     """Return the noise whose interval for so many items at once is narrowest; without a delta of Laplace noises.
 
     Of equals that whose interval for one item is narrower is taken, and then the simpler one. Noise is shared only
     where the number of all counts is known: `domain_size`.
     """
-    candidates: list[HistogramNoise] = [HistogramLaplace(epsilon=epsilon, max_items_per_user=most)]
+    candidates: list[HistogramNoise] = [HistogramLaplace(epsilon=epsilon, max_items_per_user=max_items)]
     if delta:
-        candidates.append(HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=most))
-    if domain_size is not None and min(most, domain_size) > 1:
+        candidates.append(HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=max_items))
+    if domain_size is not None and min(max_items, domain_size) > 1:
         size = domain_size
-        candidates.append(HistogramSharedLaplace(epsilon=epsilon, items=size, max_items_per_user=most))
+        candidates.append(HistogramSharedLaplace(epsilon=epsilon, items=size, max_items_per_user=max_items))
         if delta:
-            shared = HistogramSharedGaussian(epsilon=epsilon, delta=delta, items=size, max_items_per_user=most)
+            shared = HistogramSharedGaussian(epsilon=epsilon, delta=delta, items=size, max_items_per_user=max_items)
             candidates.append(shared)
     return min(candidates, key=lambda noise: (noise.width(beta, items), noise.width(beta)))

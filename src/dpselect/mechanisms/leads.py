@@ -31,20 +31,20 @@ def gaussian_lead(variance: Fraction, beta: float, times: int) -> int:
     return 1 + 2 * gaussian_width(variance, beta, times) if law is None else lead_of(law, beta, times)
 
 
-def lead_of(own: Law, beta: float, times: int, *, multiple: int = 1, shared: Law | None = None) -> int:
+def lead_of(own_law: Law, beta: float, times: int, *, multiple: int = 1, shared: Law | None = None) -> int:
     """Return the lead of counts (multiple h + own + shared) / multiple, rounded with halves up.
 
     Given the shared noise z, rounded noises are independent, and the next multiple of z moves all of them by 1: only
     its remainder matters. Of a wide law only so much is used as its cells tell: noises in cells V apart differ by less
     than (V + 1) cells.
     """
-    size = -(-len(own) // CELLS)
+    size = -(-len(own_law) // CELLS)
     if size > 1:
-        differ = _least_range([(1.0, _gathered(own, size, 0))], beta, times)
-        return 1 - (-(size * (differ + 1) - 1) // multiple)
+        differing_cells = _least_range([(1.0, _gathered(own_law, size, 0))], beta, times)
+        return 1 - (-(size * (differing_cells + 1) - 1) // multiple)
     remainders = _remainders(shared, multiple)
-    middle = len(own) // 2
-    rounded = [(part, _gathered(own, multiple, z + multiple // 2 - middle)) for z, part in remainders]
+    middle = len(own_law) // 2
+    rounded = [(part, _gathered(own_law, multiple, z + multiple // 2 - middle)) for z, part in remainders]
     return 1 + _least_range(rounded, beta, times)
 
 
@@ -52,14 +52,14 @@ def _remainders(shared: Law | None, multiple: int) -> list[tuple[int, float]]:
     """Return the remainders of the shared noise by `multiple`, each with its probability."""
     if shared is None or multiple == 1:
         return [(0, 1.0)]
-    places = np.arange(len(shared)) - len(shared) // 2
-    return list(enumerate(np.bincount(places % multiple, shared, multiple).tolist()))
+    points = np.arange(len(shared)) - len(shared) // 2
+    return list(enumerate(np.bincount(points % multiple, shared, multiple).tolist()))
 
 
 def _gathered(law: Law, size: int, first: int) -> Law:
     """Return the law of (place + first) // size, from its first cell on."""
-    before = first % size
-    padded = np.concatenate([np.zeros(before), law, np.zeros(-(before + len(law)) % size)])
+    padding = first % size
+    padded = np.concatenate([np.zeros(padding), law, np.zeros(-(padding + len(law)) % size)])
     return np.asarray(padded.reshape(-1, size).sum(1), dtype=np.float64)
 
 
@@ -70,8 +70,8 @@ def _least_range(laws: Sequence[tuple[float, Law]], beta: float, times: int) -> 
     """
     sides = [(part, law, *_sides(law)) for part, law in laws]
 
-    def is_enough(most: int) -> bool:
-        inside = sum(part * _within(law, below, above, most, times) for part, law, below, above in sides)
+    def is_enough(width: int) -> bool:
+        inside = sum(part * _within(law, below, above, width, times) for part, law, below, above in sides)
         return 1 - inside <= beta / ROUNDING
 
     low, high = -1, max(len(law) for _, law in laws)
@@ -86,11 +86,11 @@ def _sides(law: Law) -> tuple[Law, Law]:
     return np.concatenate([[0.0], np.cumsum(law)[:-1]]), np.concatenate([np.cumsum(law[::-1])[::-1], [0.0]])
 
 
-def _within(law: Law, below: Law, above: Law, most: int, times: int) -> float:
+def _within(law: Law, below: Law, from_here: Law, width: int, times: int) -> float:
     """Return P(largest - smallest <= most): all are in z..z + most, but not all in z + 1..z + most, summed over z."""
-    beyond = np.minimum(np.arange(len(law)) + most + 1, len(law))
-    outside = below + above[beyond]
+    beyond = np.minimum(np.arange(len(law)) + width + 1, len(law))
+    outside = below + from_here[beyond]
     with np.errstate(divide="ignore"):
-        some = np.exp(times * np.log1p(-np.minimum(outside, 1.0)))
-        none = np.exp(times * np.log1p(-np.minimum(outside + law, 1.0)))
-    return float((some - none).sum())
+        all_inside = np.exp(times * np.log1p(-np.minimum(outside, 1.0)))
+        all_above_smallest = np.exp(times * np.log1p(-np.minimum(outside + law, 1.0)))
+    return float((all_inside - all_above_smallest).sum())

@@ -18,16 +18,16 @@ class Mechanism(Protocol):
 
     @property
     def k(self) -> int:
-        """How many candidates are selected at most."""
+        """The number of candidates that are selected at most."""
         ...
 
     @property
     def privacy(self) -> Privacy:
-        """What a call promises and costs, known before any data is touched."""
+        """The promise and the cost of a call, known before any data is touched."""
         ...
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """Selected candidates, best first: indices for an array, labels for a mapping or count groups."""
+        """Select candidates, best first: indices for an array, labels for a mapping or count groups."""
         ...
 
 
@@ -44,6 +44,6 @@ def set_fields(frozen: DataclassInstance, /, **values: object) -> None:
 
 
 def promise(epsilon: Fraction, delta: Fraction, bound: str, related: Neighbors = Neighbors.ADD_REMOVE) -> Privacy:
-    """(epsilon, delta): one step that is pure but for a failure of delta (Kairouz, Oh and Viswanath 2015)."""
+    """Return (epsilon, delta)-DP: one step that is pure but for a failure of delta (Kairouz, Oh and Viswanath 2015)."""
     steps = (Steps(PureDP(epsilon), 1),)
     return Privacy(epsilon=epsilon, delta=delta, neighbors=related, steps=steps, failure=delta, bound=bound)

@@ -82,37 +82,37 @@ class Quantile:
         return shares(self.q)
 
     def rate(self, q: Fraction) -> Fraction:
-        """epsilon_per_pick / (2 sensitivity)."""
+        """Return epsilon_per_pick / (2 sensitivity)."""
         return self._pick / (2 * max(q, 1 - q))
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
-        """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
+        """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
         users = values if isinstance(values, UsersAt) else self.grid.placed(values)
-        return [self.grid.value(place) for place in self.places(users, secure(draws))]
+        return [self.grid.value(position) for position in self.places(users, secure(draws))]
 
     def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """The places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
-        return sorted(self.place(users, q, draws) for q in self.shares)
+        """Draw the places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
+        return sorted(self.draw_place(users, q, draws) for q in self.shares)
 
-    def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
-        """One quantile's place on the grid."""
-        near = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
+    def draw_place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
+        """Draw one quantile's place on the grid."""
+        near_rank = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
-            found = near.propose(q, self.rate(q) / q.denominator, draws)
-            if found is not None:
-                return found
+            place_on_grid = near_rank.propose(q, self.rate(q) / q.denominator, draws)
+            if place_on_grid is not None:
+                return place_on_grid
 
     def near(self, places: Integers, q: Fraction) -> NearRank:
-        """The stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
+        """Return the stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
         reach = Fraction(math.log(self.grid.points) + BEYOND) / self.rate(q)
         return NearRank.rank(places, self.grid.points, q, reach.__ceil__())
 
     def gap(self, beta: float) -> Fraction:
-        """No quantile misses its rank by more users than this, but with probability beta. Some point has miss 0.
+        """Return by how many users no quantile misses its rank, but with probability beta. Some point has miss 0.
 
         A miss is a multiple of 1 / b, where q = a / b: one that is below t is at most the largest of them below t.
         """
-        many, miss = gaps.others(self.grid.points), gaps.each(beta, len(self.shares))
+        many, miss = gaps.log_others(self.grid.points), gaps.failure_per_step(beta, len(self.shares))
         below = (gaps.exponential(self.rate(q), many, miss) * q.denominator for q in self.shares)
         return max(Fraction(max(0, t.__ceil__() - 1), q.denominator) for t, q in zip(below, self.shares, strict=True))
 
@@ -129,21 +129,21 @@ class Stretches:
 
     @classmethod
     def between(cls, users: UsersAt, start: int, stop: int, below_all: int = 0, above_all: int = 0) -> Stretches:
-        """The points from start to before stop, in order, with so many more users below and above all of them."""
-        before = (
+        """Return the points from start to before stop, in order, with more users below and above all of them."""
+        users_before = (
             np.concatenate([[0], np.cumsum(users.users)]) + below_all
         )  # below the gap before each place, and at last
-        total = int(before[-1]) + above_all
+        total = int(users_before[-1]) + above_all
         starts, ends, below, above = (np.empty(2 * len(users.places) + 1, dtype=np.int64) for _ in range(4))
         starts[0], starts[1::2], starts[2::2] = start, users.places, users.places + 1
         ends[:-1], ends[-1] = starts[1:], stop
-        below[::2], below[1::2] = before, before[:-1]
-        above[::2], above[1::2] = total - before, total - before[1:]
-        some = np.flatnonzero(ends > starts)
-        return cls(starts[some], (ends - starts)[some], below[some], above[some], total)
+        below[::2], below[1::2] = users_before, users_before[:-1]
+        above[::2], above[1::2] = total - users_before, total - users_before[1:]
+        nonempty = np.flatnonzero(ends > starts)
+        return cls(starts[nonempty], (ends - starts)[nonempty], below[nonempty], above[nonempty], total)
 
     def misses(self, q: Fraction) -> Integers:
-        """`miss` of every stretch."""
+        """Return `miss` of every stretch."""
         too_far = np.maximum(*overshoot(q, self.below, self.above, self.total))
         return np.maximum(too_far, 0, out=too_far)
 
@@ -164,32 +164,33 @@ class NearRank:
 
     @classmethod
     def all(cls, users: UsersAt, points: int) -> NearRank:
-        """The whole grid."""
+        """Return the whole grid."""
         return cls(Stretches.between(users, 0, points))
 
     @classmethod
     def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> NearRank:
-        """The points between the values that stand `reach` ranks below and above the rank q of all places."""
+        """Return the points between the values that stand `reach` ranks below and above the rank q of all places."""
         n = len(places)
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
         if first == 0 and last == n - 1:
             return cls.all(UsersAt.counted(np.sort(places)), points)
-        under, among = around(places, first, last)
-        among.partition([first - under, last - under])
-        low, high = int(among[first - under]), int(among[last - under])
-        inner = UsersAt.counted(np.sort(among[(among > low) & (among < high)]))
-        below = under + int(np.count_nonzero(among < low))
-        above = n - under - int(np.count_nonzero(among <= high))
+        lower, near_places = enclosing_places(places, first, last)
+        near_places.partition([first - lower, last - lower])
+        low, high = int(near_places[first - lower]), int(near_places[last - lower])
+        inner = UsersAt.counted(np.sort(near_places[(near_places > low) & (near_places < high)]))
+        below = lower + int(np.count_nonzero(near_places < low))
+        above = n - lower - int(np.count_nonzero(near_places <= high))
         ends = np.array([low, high] if low < high else [low], dtype=np.int64)
-        tied = np.array([np.count_nonzero(among == end) for end in ends], dtype=np.int64)
+        tied_users = np.array([np.count_nonzero(near_places == end) for end in ends], dtype=np.int64)
         users = UsersAt(
-            np.concatenate([ends[:1], inner.places, ends[1:]]), np.concatenate([tied[:1], inner.users, tied[1:]])
+            np.concatenate([ends[:1], inner.places, ends[1:]]),
+            np.concatenate([tied_users[:1], inner.users, tied_users[1:]]),
         )
         start, stop = (low if below else 0), (high + 1 if above else points)
         return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
 
     def propose(self, q: Fraction, rate: Fraction, draws: Draws) -> int | None:
-        """A place in proportion to exp(-rate miss), or None where a place beyond the stretches was refused."""
+        """Propose a place in proportion to exp(-rate miss); None where one beyond the stretches was refused."""
         s = self.stretches
         beyond = [
             (0, self.before, self._least(q, 1)),
@@ -206,53 +207,56 @@ class NearRank:
         return start + member if draws.bernoulli(Exp(-rate * excess)) else None
 
     def _least(self, q: Fraction, side: int) -> int:
-        """A bound: below the stretches, all but the users below these are above; behind them the other way round."""
+        """Return a bound: below the stretches, all but the users below these are above.
+
+        Behind them the other way round.
+        """
         s, n = self.stretches, self.stretches.total
         below, above = (0, n - int(s.below[0])) if side else (n - int(s.above[-1]), 0)
         return max(0, *overshoot(q, below, above, n))
 
-    def _miss(self, place: int, q: Fraction) -> int:
-        """The miss of one point, by counting all users."""
-        places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
-        below, above = int(np.count_nonzero(places < place)), int(np.count_nonzero(places > place))
-        return max(0, *overshoot(q, below, above, len(places)))
+    def _miss(self, point: int, q: Fraction) -> int:
+        """Return the miss of one point, by counting all users."""
+        user_places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
+        below, above = int(np.count_nonzero(user_places < point)), int(np.count_nonzero(user_places > point))
+        return max(0, *overshoot(q, below, above, len(user_places)))
 
 
-def around(places: Integers, first: int, last: int) -> tuple[int, Integers]:
-    """All places between two of them, in any order, among which those of these ranks are, and how many are lower.
+def enclosing_places(places: Integers, first: int, last: int) -> tuple[int, Integers]:
+    """Return how many places are lower, and all between two of them, among which those of these ranks are.
 
     Two members of a sample enclose them, or, where they do not, all places are taken.
     """
     sample = np.sort(places[:: max(1, len(places) // SAMPLE)])
-    of, margin = len(sample) / len(places), 2 * math.isqrt(len(sample))
-    low = sample[max(0, math.floor(first * of) - margin)]
-    high = sample[min(len(sample) - 1, math.ceil(last * of) + margin)]
-    among, under = places[(places >= low) & (places <= high)], int(np.count_nonzero(places < low))
-    return (under, among) if under <= first and last < under + len(among) else (0, places.copy())
+    sampled_share, margin = len(sample) / len(places), 2 * math.isqrt(len(sample))
+    low = sample[max(0, math.floor(first * sampled_share) - margin)]
+    high = sample[min(len(sample) - 1, math.ceil(last * sampled_share) + margin)]
+    enclosed, lower = places[(places >= low) & (places <= high)], int(np.count_nonzero(places < low))
+    return (lower, enclosed) if lower <= first and last < lower + len(enclosed) else (0, places.copy())
 
 
 Whole = TypeVar("Whole", int, Integers)
 
 
 def overshoot(q: Fraction, below: Whole, above: Whole, total: int) -> tuple[Whole, Whole]:
-    """below - q n and above - (1 - q) n, in units of 1 / the denominator of q: integers."""
+    """Return below - q n and above - (1 - q) n, in units of 1 / the denominator of q: integers."""
     a, b = q.numerator, q.denominator
     return b * below - a * total, b * above - (b - a) * total
 
 
-def _listed(values: Sequence[object]) -> str:
+def _format_list(values: Sequence[object]) -> str:
     return ", ".join(map(came, values[:10])) or "none"
 
 
 @parameters.hide_elements("q", SHARE)
 def shares(q: object) -> tuple[Fraction, ...]:
-    """Every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
-    given = parameters.as_list("q", q, SHARE)
-    if len(given) > MOST:
-        raise ParameterError("q", f"be {MOST:,} shares at most", f"{len(given):,} of them")
-    found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in given]
-    if not found or not all(0 < one < 1 for one in found):
-        raise ParameterError("q", SHARE, _listed(given), "0.5 is the median; the smallest q is 1e-6")
-    if any(one >= other for one, other in pairwise(found)):
-        raise ParameterError("q", "be in ascending order, each once", _listed(given))
-    return tuple(found)
+    """Parse every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
+    listed = parameters.as_list("q", q, SHARE)
+    if len(listed) > MOST:
+        raise ParameterError("q", f"be {MOST:,} shares at most", f"{len(listed):,} of them")
+    parsed = [parameters.rational("q", share, SHARE).limit_denominator(FINEST) for share in listed]
+    if not parsed or not all(0 < share < 1 for share in parsed):
+        raise ParameterError("q", SHARE, _format_list(listed), "0.5 is the median; the smallest q is 1e-6")
+    if any(share >= following for share, following in pairwise(parsed)):
+        raise ParameterError("q", "be in ascending order, each once", _format_list(listed))
+    return tuple(parsed)

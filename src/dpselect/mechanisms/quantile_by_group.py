@@ -61,13 +61,15 @@ class QuantileByGroup:
         picks = picks_of(better_for(self.q, self.bounds, self.step), self.q)
         plan = certified_plan(picks, delta, groups)
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        each = CertifiedQuantiles(q=self.q, bounds=self.bounds, step=self.step, delta=delta, epsilon_per_pick=pick)
-        set_fields(self, q=each.q, bounds=each.bounds, step=each.step, max_groups_per_user=groups, delta=delta)
-        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=each, privacy=privacy)
+        one_group = CertifiedQuantiles(q=self.q, bounds=self.bounds, step=self.step, delta=delta, epsilon_per_pick=pick)
+        set_fields(
+            self, q=one_group.q, bounds=one_group.bounds, step=one_group.step, max_groups_per_user=groups, delta=delta
+        )
+        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=one_group, privacy=privacy)
 
     def __call__(self, values: Mapping[object, object], *, draws: Draws | None = None) -> dict[object, CertifiedValues]:
-        """Of {group: one value of each user in it} the quantiles of every group, in the order of q."""
+        """Return the quantiles of every group, in the order of q, for {group: one value of each user in it}."""
         if not isinstance(values, Mapping):
             raise ParameterError("values", "be a mapping of groups to arrays of values", came(values))
         source = secure(draws)
-        return {group: self.each(of, draws=source) for group, of in values.items()}
+        return {group: self.each(users, draws=source) for group, users in values.items()}

@@ -49,11 +49,11 @@ def total_width(rate: Fraction, noises: int, beta: float) -> int:
 
 def chernoff_bound(rate: Fraction, noises: Sequence[RankNoise], beta: float) -> int:
     """Return the Chernoff bound: P(some noise > t) <= e^(-s t) times the sum over noises of E e^(s noise)."""
-    q = np.array([float(one.q) for one in noises])
-    below, other = (np.array([one[part] for one in noises], dtype=np.float64) for part in (1, 2))
+    q = np.array([float(noise.q) for noise in noises])
+    below_counts, other_counts = (np.array([noise[part] for noise in noises], dtype=np.float64) for part in (1, 2))
     unit = float(rate)
     s = unit / max((1 - q).max(), q.max()) * np.arange(1, TRIED)[:, None] / TRIED
-    exponents = below * _log_moment(unit, (1 - q) * s) + other * _log_moment(unit, q * s)
+    exponents = below_counts * _log_moment(unit, (1 - q) * s) + other_counts * _log_moment(unit, q * s)
     top = exponents.max(axis=1, keepdims=True)
     bounds = (top + np.log(np.exp(exponents - top).sum(axis=1, keepdims=True)) - math.log(beta)) / s
     return math.ceil(max(0.0, float(bounds.min())) * OUTWARD)
@@ -61,8 +61,8 @@ def chernoff_bound(rate: Fraction, noises: Sequence[RankNoise], beta: float) -> 
 
 def _log_moment(rate: float, s: Floats) -> Floats:
     """Return ln E e^(s Z) of discrete Laplace noise Z, where s is below the rate."""
-    both = np.log(-np.expm1(s - rate)) + np.log(-np.expm1(-s - rate))
-    return np.asarray(2 * math.log(-math.expm1(-rate)) - both, dtype=np.float64)
+    log_factors = np.log(-np.expm1(s - rate)) + np.log(-np.expm1(-s - rate))
+    return np.asarray(2 * math.log(-math.expm1(-rate)) - log_factors, dtype=np.float64)
 
 
 @lru_cache(maxsize=4096)
@@ -71,45 +71,45 @@ def _noise_bound(rate: Fraction, noises: tuple[RankNoise, ...], beta: float) -> 
         return chernoff_bound(rate, noises, beta)
     times = max(1, (FINE / rate).__floor__())
     least = _least_bound(float(times * rate), noises, beta)
-    rest = max((1 - one.q) * one.below + one.q * one.other for one in noises) * (times - 1)
-    return times * least + rest.__ceil__()
+    rounding = max((1 - noise.q) * noise.below + noise.q * noise.other for noise in noises) * (times - 1)
+    return times * least + rounding.__ceil__()
 
 
 def _least_bound(rate: float, noises: tuple[RankNoise, ...], beta: float) -> int:
     """Return the least whole t with a small enough sum of P(noise > t), by bisection with interpolated logarithms."""
-    reach = chernoff_bound(Fraction(rate), [RankNoise(Fraction(0), max(map(_most, noises)), 0)] * 2, HIDDEN) + 1
-    laws = {size: _law(rate, size, reach) for one in noises for size in one[1:]}
+    reach = chernoff_bound(Fraction(rate), [RankNoise(Fraction(0), max(map(_larger_part, noises)), 0)] * 2, HIDDEN) + 1
+    laws = {size: _law(rate, size, reach) for noise in noises for size in noise[1:]}
     sums = {size: np.concatenate([[0.0], np.cumsum(law)]) for size, law in laws.items()}
-    places, counted = np.arange(-reach, reach + 1), Counter(noises)
+    points, multiplicities = np.arange(-reach, reach + 1), Counter(noises)
 
     def excess(t: int) -> float:
         """Return ln of (the sum of all P(noise > t), at most, over beta)."""
         total = SLACK
-        for (q, below, other), times in counted.items():
+        for (q, below, other), times in multiplicities.items():
             a, b = q.numerator, q.denominator
             if a == 0:
                 total += times * float(laws[below][t + reach + 1 :].sum())
                 continue
-            last = -((t * b - (b - a) * places) // a) - 1  # the largest sum of other noises that exceeds t
+            last = -((t * b - (b - a) * points) // a) - 1  # the largest sum of other noises that exceeds t
             total += times * float(laws[below] @ sums[other][np.clip(last + reach + 1, 0, 2 * reach + 1)])
         return math.log(total / beta)
 
     low, high = -1, chernoff_bound(Fraction(rate), noises, beta)  # at -1 more than half exceeds it
-    above, under, tries = excess(low), min(0.0, excess(high)), 0
+    excess_low, excess_high, tries = excess(low), min(0.0, excess(high)), 0
     while high - low > 1:
         tries += 1
         middle = (low + high) // 2
         if tries % 3:
-            middle = min(max(low + round((high - low) * above / (above - under)), low + 1), high - 1)
-        found = excess(middle)
-        if found <= 0:
-            high, under = middle, found
+            middle = min(max(low + round((high - low) * excess_low / (excess_low - excess_high)), low + 1), high - 1)
+        excess_middle = excess(middle)
+        if excess_middle <= 0:
+            high, excess_high = middle, excess_middle
         else:
-            low, above = middle, found
+            low, excess_low = middle, excess_middle
     return high
 
 
-def _most(noise: RankNoise) -> int:
+def _larger_part(noise: RankNoise) -> int:
     return max(noise.below, noise.other)
 
 

@@ -21,7 +21,7 @@ TRIED = 64  # exponents of the Chernoff bound: each of them proves a bound, and 
 
 
 class Rank(NamedTuple):
-    """One of the ranks: between which others its segment lies, its rank in that, and whether nothing follows inside."""
+    """A rank in the tree: the ranks that its segment ends at, its rank in that, and whether nothing follows inside."""
 
     place: int
     left: int
@@ -30,27 +30,27 @@ class Rank(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether no other rank lies in its segment."""
+        """No other rank lies in its segment."""
         return self.right - self.left == 2
 
 
 def ordered(q: Sequence[Fraction]) -> list[Rank]:
-    """Every rank after those that its segment ends at, level by level: always the middle one of those between two."""
+    """Order the ranks, each after those that its segment ends at, level by level: always a middle one."""
     all_of = (Fraction(0), *q, Fraction(1))
-    found: list[Rank] = []
+    ranks: list[Rank] = []
     level = [(-1, len(q))]
     while level:
         middles = [(left, (left + right) // 2, right) for left, right in level if right - left > 1]
-        for left, place, right in middles:
-            low, here, high = (all_of[i + 1] for i in (left, place, right))
-            found.append(Rank(place, left, right, (here - low) / (high - low)))
-        level = [half for left, place, right in middles for half in ((left, place), (place, right))]
-    return found
+        for left, position, right in middles:
+            low, middle, high = (all_of[i + 1] for i in (left, position, right))
+            ranks.append(Rank(position, left, right, (middle - low) / (high - low)))
+        level = [half for left, position, right in middles for half in ((left, position), (position, right))]
+    return ranks
 
 
 @dataclass(frozen=True)
 class Misses:
-    """How far one draw may be from what is wanted of its segment: P(miss >= t) <= many e^(-rate t), whatever was drawn.
+    """The distance of one draw from the target of its segment: P(miss >= t) <= many e^(-rate t), whatever was drawn.
 
     `shared` is the number of users at one point that what is said of cells is for.
     """
@@ -59,16 +59,16 @@ class Misses:
     cells: int
     shared: int
 
-    def log_many(self, one: Rank, rate: float) -> float:
-        """ln of `many`, of a draw among whole points, or among the cells of all of them."""
-        if one.ends:
-            return max(0.0, gaps.others(self.points))
-        every = gaps.others(self.points * self.cells)
+    def log_many(self, rank: Rank, rate: float) -> float:
+        """Return ln of `many`, of a draw among whole points, or among the cells of all of them."""
+        if rank.ends:
+            return max(0.0, gaps.log_others(self.points))
+        among_cells = gaps.log_others(self.points * self.cells)
         spread = math.log(self.points * rate * self.shared)
         if spread <= 0:
-            return every
-        uneven = float(min(one.r, 1 - one.r) / max(one.r, 1 - one.r))
-        return min(every, spread - math.log(-math.expm1(-min(rate * self.shared, uneven * spread))))
+            return among_cells
+        uneven = float(min(rank.r, 1 - rank.r) / max(rank.r, 1 - rank.r))
+        return min(among_cells, spread - math.log(-math.expm1(-min(rate * self.shared, uneven * spread))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,39 +82,42 @@ class TreePaths:
     logs: Floats
 
     @classmethod
-    def of(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> TreePaths:
-        """The a of a draw: 1 in its own answer, and as much of those at the ends of a segment as it is near to each."""
+    def from_ranks(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> TreePaths:
+        """Compute the a of a draw.
+
+        1 in its own answer, and as much of those at the ends of a segment as it is near to each.
+        """
         shares: dict[int, dict[int, float]] = {-1: {}, len(ranks): {}}
-        own: dict[int, tuple[float, float]] = {}
-        for one in ranks:
-            each = float(rate(one.r))
-            own[one.place] = each, misses.log_many(one, each)
-            path = {one.place: 1.0}
-            for end, near in ((one.left, float(1 - one.r)), (one.right, float(one.r))):
-                for above, a in shares[end].items():
-                    path[above] = path.get(above, 0.0) + near * a
-            shares[one.place] = path
+        rate_and_log: dict[int, tuple[float, float]] = {}
+        for rank in ranks:
+            rate_of_rank = float(rate(rank.r))
+            rate_and_log[rank.place] = rate_of_rank, misses.log_many(rank, rate_of_rank)
+            path = {rank.place: 1.0}
+            for end, weight in ((rank.left, float(1 - rank.r)), (rank.right, float(rank.r))):
+                for ancestor, a in shares[end].items():
+                    path[ancestor] = path.get(ancestor, 0.0) + weight * a
+            shares[rank.place] = path
         width = max(map(len, shares.values()))
         parts, logs = np.zeros((len(ranks), width)), np.zeros((len(ranks), width))
         for row in range(len(ranks)):
             for column, (draw, a) in enumerate(shares[row].items()):
-                parts[row, column], logs[row, column] = a / own[draw][0], own[draw][1]
+                parts[row, column], logs[row, column] = a / rate_and_log[draw][0], rate_and_log[draw][1]
         return cls(parts, logs)
 
     def gap(self, beta: float) -> Fraction:
-        """With probability 1 - beta no error is larger: the better one of two bounds."""
+        """Return what no error exceeds, but with probability beta: the better one of two bounds."""
         return Fraction(min(self._each(beta), self._together(beta)) * gaps.OUTWARD)
 
     def _each(self, beta: float) -> float:
-        """No draw misses by more than it does with probability beta / m."""
+        """Return the bound by which no draw misses by more than it does with probability beta / m."""
         return float((self.parts * (self.logs + math.log(len(self.parts) / beta))).sum(axis=1).max())
 
     def _together(self, beta: float) -> float:
-        """The Chernoff bound: P(some error >= x) <= e^(-s x) times the sum over answers of E e^(s error)."""
-        best, most = math.inf, 1 / self.parts.max()
-        for tried in range(1, TRIED):
-            s = most * tried / TRIED
+        """Return the Chernoff bound: P(some error >= x) <= e^(-s x) times the sum over answers of E e^(s error)."""
+        least_bound, largest_exponent = math.inf, 1 / self.parts.max()
+        for step in range(1, TRIED):
+            s = largest_exponent * step / TRIED
             exponents = (s * self.parts * self.logs - np.log1p(-s * self.parts)).sum(axis=1)
             top = exponents.max()
-            best = min(best, float(top + math.log(np.exp(exponents - top).sum()) - math.log(beta)) / s)
-        return best
+            least_bound = min(least_bound, float(top + math.log(np.exp(exponents - top).sum()) - math.log(beta)) / s)
+        return least_bound

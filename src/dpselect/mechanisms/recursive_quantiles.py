@@ -78,44 +78,44 @@ class RecursiveQuantiles:
         return shares(self.q)
 
     def rate(self, r: Fraction) -> Fraction:
-        """epsilon_per_pick / (2 sensitivity)."""
+        """Return epsilon_per_pick / (2 sensitivity)."""
         return self._pick / (2 * max(r, 1 - r))
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
-        """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
+        """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
         users = values if isinstance(values, UsersAt) else self.grid.placed(values)
-        return [self.grid.value(place) for place in self.places(users, secure(draws))]
+        return [self.grid.value(position) for position in self.places(users, secure(draws))]
 
     def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """The places of the quantiles on the grid, ascending."""
-        counted = users if isinstance(users, UsersAt) else UsersAt.counted(np.sort(users))
-        return [cell // self.CELLS for cell in self.cut(counted, draws)]
+        """Draw the places of the quantiles on the grid, ascending."""
+        grouped_users = users if isinstance(users, UsersAt) else UsersAt.counted(np.sort(users))
+        return [cell // self.CELLS for cell in self.cut(grouped_users, draws)]
 
     def cut(self, users: UsersAt, draws: Draws) -> list[int]:
-        """The cell of each quantile; of one whose segment is not divided further, the first one of its point there."""
-        spread = Spread.of(users, self.CELLS)
+        """Draw the cell of each quantile; where a segment is not divided further, the first one of its point."""
+        spread = Spread.from_users(users, self.CELLS)
         cells = {-1: 0, len(self.shares): self.grid.points * self.CELLS}
-        for one in ordered(self.shares):
-            grain = self.CELLS if one.ends else 1  # what nobody is divided by may be a whole point
-            segment = CellRange(spread, cells[one.left], cells[one.right], one.r, self.rate(one.r), grain)
-            cells[one.place] = segment.draw(draws)
+        for rank in ordered(self.shares):
+            grain = self.CELLS if rank.ends else 1  # what nobody is divided by may be a whole point
+            segment = CellRange(spread, cells[rank.left], cells[rank.right], rank.r, self.rate(rank.r), grain)
+            cells[rank.place] = segment.draw(draws)
         return [cells[i] for i in range(len(self.shares))]
 
     def gap(self, beta: float) -> Fraction:
-        """No quantile misses its rank by more users than this, but with probability beta.
+        """Return by how many users no quantile misses its rank, but with probability beta.
 
         One user more is for what a cut cannot divide. Said of fewer than SHARED users at each point.
         """
         misses = Misses(self.grid.points, self.CELLS, self.SHARED)
-        return Fraction(TreePaths.of(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
+        return Fraction(TreePaths.from_ranks(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
 
 
 def levels(quantiles: int) -> int:
-    """ceil(log2(quantiles + 1)): a level halves what is left of the ranks."""
+    """Return ceil(log2(quantiles + 1)): a level halves what is left of the ranks."""
     return quantiles.bit_length()
 
 
 def better_for(q: object, bounds: object, step: Number | None) -> type[Quantile | RecursiveQuantiles]:
-    """Which of the two to take: recursion where it has fewer levels than there are quantiles, and numbers hold it."""
+    """Return the better type: recursion where it has fewer levels than there are quantiles, and numbers hold it."""
     fewer, grid = len(shares(q)) >= FEWEST, points_of(bounds, step)
     return RecursiveQuantiles if fewer and grid.points <= MOST_POINTS else Quantile

@@ -74,7 +74,10 @@ class SharedNoise(ABC):
         """
         shared = [noise for size in sizes for noise in [self.shared_noise(draws)] * size]
         noises = zip(self.own_noises(draws, len(shared)), shared, strict=True)
-        return [(2 * (own + both) + self.multiple) // (2 * self.multiple) for own, both in noises]
+        return [
+            (2 * (own_noise + shared_noise) + self.multiple) // (2 * self.multiple)
+            for own_noise, shared_noise in noises
+        ]
 
     @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a plan asks several times
     def width(self, beta: float, times: int = 1) -> int:
@@ -88,18 +91,18 @@ class SharedNoise(ABC):
         if laws is None:
             return self._users(self.bound(beta, times))
         size = max(1, max(map(len, laws)) // CELLS)
-        own, shared = (_cells(one, size) for one in laws)
-        middle, below = len(own) // 2, np.concatenate([[0.0], np.cumsum(own)])
-        places = np.arange(len(shared)) - len(shared) // 2
+        own, shared = (_cells(law, size) for law in laws)
+        middle, cumulative = len(own) // 2, np.concatenate([[0.0], np.cumsum(own)])
+        points = np.arange(len(shared)) - len(shared) // 2
 
         def is_enough(users: int) -> bool:
             doubled = self.multiple * (2 * users + 1)
             first, end = -(doubled // 2), -(-doubled // 2)
             first, end = -(-first // size), (end + 1 - 2 * size) // size + 1  # where all of two cells is inside
-            high = np.clip(middle + end - places, 0, len(own))
-            low = np.clip(middle + first - places, 0, len(own))
-            within = np.clip(below[high] - below[low], 0.0, 1.0) ** times
-            return bool(1 - float(shared @ within) <= beta / OUTWARD)
+            high = np.clip(middle + end - points, 0, len(own))
+            low = np.clip(middle + first - points, 0, len(own))
+            inside = np.clip(cumulative[high] - cumulative[low], 0.0, 1.0) ** times
+            return bool(1 - float(shared @ inside) <= beta / OUTWARD)
 
         low, high = -1, 1
         while not is_enough(high):
@@ -114,8 +117,8 @@ class SharedNoise(ABC):
         laws = self.laws()
         if laws is None:  # rounded noises differ by no more than twice the width of one
             return 1 + 2 * self._users(self.bound(beta, times))
-        own, shared = laws
-        return lead_of(own, beta, times, multiple=self.multiple, shared=shared)
+        own_law, shared_law = laws
+        return lead_of(own_law, beta, times, multiple=self.multiple, shared=shared_law)
 
     def _users(self, inside: int) -> int:
         """Return the error in users of noise that is at most `inside`."""
@@ -138,13 +141,17 @@ class SharedGaussianNoise(SharedNoise):
 
     def __post_init__(self) -> None:
         items = parameters.whole_number("items", self.items, minimum=2)
-        most = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=2))
-        set_fields(self, items=items, max_items_per_user=most, rho=Fraction(self.rho))
-        multiple, ratio = min(_ratios(items, most), key=lambda shape: _variance(items, most, *shape))
-        shared = zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) / self.rho
-        own, shared = ratio * shared + self.wider, shared + self.wider
-        rho = zcdp(items, most, multiple, own=own, shared=shared) if self.wider else self.rho
-        set_fields(self, multiple=multiple, own=own, shared=shared, rho=rho)
+        max_items = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=2))
+        set_fields(self, items=items, max_items_per_user=max_items, rho=Fraction(self.rho))
+        multiple, ratio = min(_ratios(items, max_items), key=lambda shape: _variance(items, max_items, *shape))
+        shared_variance = zcdp(items, max_items, multiple, own_variance=ratio, shared_variance=Fraction(1)) / self.rho
+        own_variance, shared_variance = ratio * shared_variance + self.wider, shared_variance + self.wider
+        rho = (
+            zcdp(items, max_items, multiple, own_variance=own_variance, shared_variance=shared_variance)
+            if self.wider
+            else self.rho
+        )
+        set_fields(self, multiple=multiple, own=own_variance, shared=shared_variance, rho=rho)
 
     def own_noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of each count by itself."""
@@ -156,20 +163,20 @@ class SharedGaussianNoise(SharedNoise):
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""
-        own, shared = gaussian_law(self.own), gaussian_law(self.shared)
-        return None if own is None or shared is None else (own, shared)
+        own_law, shared_law = gaussian_law(self.own), gaussian_law(self.shared)
+        return None if own_law is None or shared_law is None else (own_law, shared_law)
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
-        apart = gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
+        of_each = gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
         if min(self.own, self.shared) < WIDE:
-            return apart
-        return min(apart, gaussian_width(self.own + self.shared, beta / times))  # their sum is as good as such noise
+            return of_each
+        return min(of_each, gaussian_width(self.own + self.shared, beta / times))  # their sum is as good as such noise
 
     def rho_of(self, counts: int) -> Fraction:
-        """The zCDP of so many counts with this noise: of fewer than `items` no more."""
-        most = min(counts, self.max_items_per_user)
-        return zcdp(counts, most, self.multiple, own=self.own, shared=self.shared)
+        """Return the zCDP of so many counts with this noise: of fewer than `items` no more."""
+        max_items = min(counts, self.max_items_per_user)
+        return zcdp(counts, max_items, self.multiple, own_variance=self.own, shared_variance=self.shared)
 
     @property
     def variance(self) -> Fraction:
@@ -197,12 +204,12 @@ class SharedLaplaceNoise(SharedNoise):
 
     def __post_init__(self) -> None:
         items = parameters.whole_number("items", self.items, minimum=2)
-        most = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1))
+        max_items = min(items, parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1))
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         ratio = _root(_root(Fraction(items)))
-        own = epsilon / max(items + ratio, _root(most * (items + ratio**2)) + Fraction(1, ROOT_DIGITS))
-        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, multiple=2)
-        set_fields(self, own=own, shared=ratio * own)
+        own_rate = epsilon / max(items + ratio, _root(max_items * (items + ratio**2)) + Fraction(1, ROOT_DIGITS))
+        set_fields(self, items=items, max_items_per_user=max_items, epsilon=epsilon, multiple=2)
+        set_fields(self, own=own_rate, shared=ratio * own_rate)
 
     def own_noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of each count by itself."""
@@ -214,8 +221,8 @@ class SharedLaplaceNoise(SharedNoise):
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""
-        own, shared = laplace_law(self.own), laplace_law(self.shared)
-        return None if own is None or shared is None else (own, shared)
+        own_law, shared_law = laplace_law(self.own), laplace_law(self.shared)
+        return None if own_law is None or shared_law is None else (own_law, shared_law)
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
@@ -226,7 +233,7 @@ class SharedLaplaceNoise(SharedNoise):
         return coarser * (2 * fewer.width(beta, times) + 3) + 2
 
     def steps_of(self, counts: int) -> tuple[Steps, ...]:
-        """The pure steps of so many counts: the shared noise and all own ones move by 1, or some own ones by 2."""
+        """Return the pure steps of so many counts: shared and own noises move by 1, or some own ones by 2."""
         moved = min(counts, self.max_items_per_user)
         if 2 * moved * self.own <= self.shared + counts * self.own:
             return (Steps(PureDP(2 * self.own), moved),)
@@ -246,7 +253,7 @@ class SharedLaplaceNoise(SharedNoise):
 # ---- parameters -----------------------------------------------------------------------------------------------
 
 
-def zcdp(items: int, most: int, multiple: int, *, own: Fraction, shared: Fraction) -> Fraction:
+def zcdp(items: int, max_items: int, multiple: int, *, own_variance: Fraction, shared_variance: Fraction) -> Fraction:
     """Return the rho of the theorem: of the worst number m of a user's items, at the best shift b of the shared noise.
 
     For a fixed b the bracket is linear in m, so its minimum over b is concave in m, and a binary search over its
@@ -254,37 +261,41 @@ def zcdp(items: int, most: int, multiple: int, *, own: Fraction, shared: Fractio
     """
 
     def price(m: int) -> Fraction:
-        best = (m * multiple * shared / (own + items * shared)).__floor__()
-        return min(_bracket(items, m, multiple, shift, own, shared) for shift in (best, best + 1))
+        best = (m * multiple * shared_variance / (own_variance + items * shared_variance)).__floor__()
+        return min(_bracket(items, m, multiple, shift, own_variance, shared_variance) for shift in (best, best + 1))
 
-    low, high = 1, most
+    low, high = 1, max_items
     while low < high:
         half = (low + high) // 2
         low, high = (half + 1, high) if price(half + 1) > price(half) else (low, half)
     return price(low) / 2
 
 
-def _bracket(items: int, m: int, multiple: int, shift: int, own: Fraction, shared: Fraction) -> Fraction:
-    return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
+def _bracket(
+    items: int, m: int, multiple: int, shift: int, own_variance: Fraction, shared_variance: Fraction
+) -> Fraction:
+    return shift**2 / shared_variance + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own_variance
 
 
-def _ratios(items: int, most: int) -> list[tuple[int, Fraction]]:
+def _ratios(items: int, max_items: int) -> list[tuple[int, Fraction]]:
     """Return shapes to choose from: a multiple, and how many times the shared variance the own one is."""
     shapes = [(2, _root(Fraction(items)))]
     if items == 2:
         shapes.append((3, Fraction(1)))
-    if (2 * most - items) ** 2 < items or 2 * most < items:
-        part = Fraction(most, items) * (1 - _root(Fraction(items - most, most * (items - 1))))
+    if (2 * max_items - items) ** 2 < items or 2 * max_items < items:
+        part = Fraction(max_items, items) * (1 - _root(Fraction(items - max_items, max_items * (items - 1))))
         shift = round(FINE * part)
         if shift:
-            w = Fraction(shift, FINE)
-            shapes.append((FINE, _root(most * (1 - w) ** 2 + (items - most) * w**2) / w))
+            shift_share = Fraction(shift, FINE)
+            shapes.append(
+                (FINE, _root(max_items * (1 - shift_share) ** 2 + (items - max_items) * shift_share**2) / shift_share)
+            )
     return shapes
 
 
-def _variance(items: int, most: int, multiple: int, ratio: Fraction) -> Fraction:
+def _variance(items: int, max_items: int, multiple: int, ratio: Fraction) -> Fraction:
     """Return the variance of a count, up to a factor that all shapes of one rho have."""
-    return zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) * (ratio + 1) / multiple**2
+    return zcdp(items, max_items, multiple, own_variance=ratio, shared_variance=Fraction(1)) * (ratio + 1) / multiple**2
 
 
 def _root(number: Fraction) -> Fraction:
@@ -296,10 +307,10 @@ def _root(number: Fraction) -> Fraction:
 
 
 def _cells(law: Law, size: int) -> Law:
-    """Probabilities of cells -n..n, cell j of the points from size j to size (j + 1) - 1."""
+    """Return the probabilities of cells -n..n, cell j of the points from size j to size (j + 1) - 1."""
     if size == 1:
         return law
     reach = len(law) // 2
-    most = -(-(reach + 1) // size)
-    padded = np.pad(law, (most * size - reach, (most + 1) * size - reach - 1))
-    return np.asarray(padded.reshape(2 * most + 1, size).sum(axis=1), dtype=np.float64)
+    cells = -(-(reach + 1) // size)
+    padded = np.pad(law, (cells * size - reach, (cells + 1) * size - reach - 1))
+    return np.asarray(padded.reshape(2 * cells + 1, size).sum(axis=1), dtype=np.float64)

@@ -29,23 +29,23 @@ FITS = 2**61  # sums of a few such numbers fit into 64 bits
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spread:
-    """How many users have their value below each cell, in parts of 1 / cells of a user."""
+    """The number of users whose value is below each cell, in parts of 1 / cells of a user."""
 
     places: Integers
     before: Integers  # users below each place, and all of them at last
     cells: int
 
     @classmethod
-    def of(cls, users: UsersAt, cells: int) -> Spread:
+    def from_users(cls, users: UsersAt, cells: int) -> Spread:
         """Spread users who are counted at the points of a grid."""
         return cls(users.places, np.concatenate([[0], np.cumsum(users.users)]).astype(np.int64), cells)
 
     def below(self, cell: int) -> int:
         """Count the parts of users below a cell."""
-        place, inside = divmod(cell, self.cells)
-        i = int(np.searchsorted(self.places, place))
-        here = i < len(self.places) and int(self.places[i]) == place
-        parts = inside * (int(self.before[i + 1]) - int(self.before[i])) if here else 0
+        point, inside = divmod(cell, self.cells)
+        i = int(np.searchsorted(self.places, point))
+        is_used = i < len(self.places) and int(self.places[i]) == point
+        parts = inside * (int(self.before[i + 1]) - int(self.before[i])) if is_used else 0
         return int(self.before[i]) * self.cells + parts
 
 
@@ -54,7 +54,7 @@ class CellRange:
     """The cells from start to before stop, in which the share r of the users is looked for.
 
     A candidate holds the cells of the segment from c grain to before (c + 1) grain: one cell, or all of a point. It
-    misses by max(0, #users below it - wanted, wanted - #users below its end) and is drawn in proportion to
+    misses by max(0, #users below it - target, target - #users below its end) and is drawn in proportion to
     exp(-rate miss). Some candidate misses by 0.
     """
 
@@ -69,11 +69,11 @@ class CellRange:
         """Draw the cell that a candidate begins with; of a segment without cells, where it starts."""
         if self.start == self.stop:
             return self.start
-        blocks = Blocks.of(self)
+        blocks = Blocks.cover(self)
         while True:
-            found = blocks.propose(draws)
-            if found is not None:
-                return max(self.start, found * self.grain)
+            candidate = blocks.propose(draws)
+            if candidate is not None:
+                return max(self.start, candidate * self.grain)
 
     @property
     def first(self) -> int:
@@ -91,7 +91,7 @@ class CellRange:
         return self.r.denominator * self.spread.cells
 
     @property
-    def wanted(self) -> int:
+    def target(self) -> int:
         """The users that are to lie below, those below the segment included, in units."""
         a, b = self.r.numerator, self.r.denominator
         return (b - a) * self.spread.below(self.start) + a * self.spread.below(self.stop)
@@ -101,9 +101,9 @@ class CellRange:
         return self.spread.below(min(max(self.start, candidate * self.grain), self.stop))
 
     def miss(self, candidate: int) -> int:
-        """By how many units one candidate misses."""
-        b, wanted = self.r.denominator, self.wanted
-        return max(0, b * self.below(candidate) - wanted, wanted - b * self.below(candidate + 1))
+        """Return by how many units one candidate misses."""
+        b, target = self.r.denominator, self.target
+        return max(0, b * self.below(candidate) - target, target - b * self.below(candidate + 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,54 +118,61 @@ class Blocks:
     weights: Weights
 
     @classmethod
-    def of(cls, segment: CellRange) -> Blocks:
-        """Small blocks around the rank, and one beyond them on either side."""
-        whole, rest = divmod(segment.wanted, segment.unit)
-        ends, parts = _ends(segment, whole)
+    def cover(cls, segment: CellRange) -> Blocks:
+        """Cover a segment by small blocks around the rank, and one beyond them on either side."""
+        whole_users, offset = divmod(segment.target, segment.unit)
+        ends, parts = _ends(segment, whole_users)
         below = parts * segment.r.denominator  # in units, against the whole number of users
-        least = np.maximum(np.maximum(below[:-1] - rest, rest - below[1:]), 0)
-        return cls(segment, ends[:-1], Weights(-least, segment.rate / segment.unit, np.diff(ends)))
+        least_misses = np.maximum(np.maximum(below[:-1] - offset, offset - below[1:]), 0)
+        return cls(segment, ends[:-1], Weights(-least_misses, segment.rate / segment.unit, np.diff(ends)))
 
     def propose(self, draws: Draws) -> int | None:
-        """A candidate in proportion to its weight, or None where one was refused."""
+        """Propose a candidate in proportion to its weight, or return None where one was refused."""
         block, member = draws.categorical(self.weights)
         candidate = int(self.starts[block]) + member
         excess = self.segment.miss(candidate) + int(self.weights.score(block))
-        kept = excess == 0 or draws.bernoulli(Exp(-self.weights.rate * excess))
-        return candidate if kept else None
+        is_accepted = excess == 0 or draws.bernoulli(Exp(-self.weights.rate * excess))
+        return candidate if is_accepted else None
 
 
-def _ends(segment: CellRange, whole: int) -> tuple[Integers, Parts]:
-    """Where blocks begin and the last one ends, and the parts of users below that, less those of `whole` users.
+def _ends(segment: CellRange, whole_users: int) -> tuple[Integers, Parts]:
+    """Return where blocks begin and the last one ends, and the parts of users below, less those of `whole_users` users.
 
     Each point with users within reach of the rank, and each stretch without users, is a block of its own. A point with
     many users is cut into pieces where they are within reach.
     """
     spread, first, last = segment.spread, segment.first, segment.last
-    cells, places, before = spread.cells, spread.places, spread.before
-    each = cells // segment.grain  # candidates of a point
+    cells, places, users_before = spread.cells, spread.places, spread.before
+    candidates_per_point = cells // segment.grain  # candidates of a point
     reach = max(1, (Fraction(math.log(last - first) + BEYOND) / segment.rate).__ceil__())
-    reach = min(reach, int(before[-1]) + 1)
-    a = int(np.searchsorted(places, first // each))
-    b = int(np.searchsorted(places, (last - 1) // each, side="right"))
-    i = max(a, int(np.searchsorted(before, whole - reach, side="right")) - 1)
-    j = max(i, min(b, int(np.searchsorted(before, whole + reach + 1))))
-    near = first if i == a else int(places[i]) * each, last if j == b else (int(places[j - 1]) + 1) * each
+    reach = min(reach, int(users_before[-1]) + 1)
+    a = int(np.searchsorted(places, first // candidates_per_point))
+    b = int(np.searchsorted(places, (last - 1) // candidates_per_point, side="right"))
+    i = max(a, int(np.searchsorted(users_before, whole_users - reach, side="right")) - 1)
+    j = max(i, min(b, int(np.searchsorted(users_before, whole_users + reach + 1))))
+    inner_range = (
+        first if i == a else int(places[i]) * candidates_per_point,
+        last if j == b else (int(places[j - 1]) + 1) * candidates_per_point,
+    )
 
-    widest = max(abs(int(before[a]) - whole), abs(int(before[b]) - whole)) + 1
+    widest = max(abs(int(users_before[a]) - whole_users), abs(int(users_before[b]) - whole_users)) + 1
     kind = np.int64 if segment.unit * widest < FITS else object  # Python's own integers have no end
-    points, below, counts = places[i:j], (before[i:j] - whole).astype(kind), np.diff(before[i : j + 1])
-    outer = first, *near, last
-    found = [np.array(outer, dtype=np.int64), points * each, (points + 1) * each]
-    parts = [np.array([segment.below(end) - whole * cells for end in outer], dtype=kind)]
+    points, below, counts = (
+        places[i:j],
+        (users_before[i:j] - whole_users).astype(kind),
+        np.diff(users_before[i : j + 1]),
+    )
+    outer = first, *inner_range, last
+    end_arrays = [np.array(outer, dtype=np.int64), points * candidates_per_point, (points + 1) * candidates_per_point]
+    parts = [np.array([segment.below(end) - whole_users * cells for end in outer], dtype=kind)]
     parts += [below * cells, (below + counts) * cells]
-    for at in np.flatnonzero(counts > float(1 / (FINER * segment.rate))).tolist():
-        count, base = int(counts[at]), int(below[at])
-        pieces = min(each, 1 << (FINER * count * segment.rate).__ceil__().bit_length())
-        least, most = (-reach - base) * pieces // count, -((base - reach - 1) * pieces // count)
-        inner = np.arange(max(1, least), min(pieces - 1, most) + 1, dtype=np.int64)
-        found.append(int(points[at]) * each + inner * (each // pieces))
+    for large_point in np.flatnonzero(counts > float(1 / (FINER * segment.rate))).tolist():
+        count, base = int(counts[large_point]), int(below[large_point])
+        pieces = min(candidates_per_point, 1 << (FINER * count * segment.rate).__ceil__().bit_length())
+        first_piece, last_piece = (-reach - base) * pieces // count, -((base - reach - 1) * pieces // count)
+        inner = np.arange(max(1, first_piece), min(pieces - 1, last_piece) + 1, dtype=np.int64)
+        end_arrays.append(int(points[large_point]) * candidates_per_point + inner * (candidates_per_point // pieces))
         parts.append(base * cells + inner.astype(kind) * (cells // pieces) * count)
-    ends, at_first = np.unique(np.concatenate(found), return_index=True)
+    ends, first_indices = np.unique(np.concatenate(end_arrays), return_index=True)
     inside = (ends >= first) & (ends <= last)
-    return ends[inside], np.concatenate(parts)[at_first][inside]
+    return ends[inside], np.concatenate(parts)[first_indices][inside]

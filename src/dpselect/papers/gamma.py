@@ -14,7 +14,7 @@ from dpselect._ground.privacy import Neighbors, Privacy, PureDP, parse_neighbors
 from dpselect._ground.reals import enclose, lower
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, parse_counts, refuse_too_few
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import largest
 
@@ -65,13 +65,13 @@ class GammaMechanism:
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
         """Return k indices or labels, best first, and their noisy counts."""
-        candidates = counted(counts)
+        candidates = parse_counts(counts)
         picks, noisy = self.picks_with_counts(candidates, secure(draws))
         return candidates.names(picks), noisy
 
     def picks_with_counts(self, candidates: Candidates, draws: Draws) -> tuple[Picks, list[int]]:
         """Return k candidates as (group, member), best first, and their noisy counts."""
-        enough(self.k, candidates)
+        refuse_too_few(self.k, candidates)
         return self.within(cube_radius(draws, candidates.count, Fraction(self.epsilon)), candidates, draws)
 
     def within(self, radius: int, candidates: Candidates, draws: Draws) -> tuple[Picks, list[int]]:

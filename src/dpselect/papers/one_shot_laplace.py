@@ -15,7 +15,7 @@ from dpselect._ground.reals import enclose, upper
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
-from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, parse_counts, refuse_too_few
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.papers.noisy_draws import noisy
 from dpselect.papers.report_noisy_max import laplace_gap
@@ -76,16 +76,16 @@ class OneShotLaplace:
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """Return the most users by which an item left out exceeds one above it, except with probability beta."""
-        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
+        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.log_others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """Return k indices or labels, best first."""
-        candidates = counted(counts)
+        candidates = parse_counts(counts)
         return candidates.names(self.picks(candidates, secure(draws)))
 
     def picks(self, candidates: Candidates, draws: Draws) -> Picks:
         """Return k candidates as (group, member), best first."""
-        enough(self.k, candidates)
+        refuse_too_few(self.k, candidates)
         return noisy(draws).noisy_top(candidates.weights(1 / self.scale), self.k)
 
 
@@ -140,10 +140,10 @@ class ApproxOneShotLaplace:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """Return k indices or labels, best first."""
-        candidates = counted(counts)
+        candidates = parse_counts(counts)
         return candidates.names(self.picks(candidates, secure(draws)))
 
     def picks(self, candidates: Candidates, draws: Draws) -> Picks:
         """Return k candidates as (group, member), best first."""
-        enough(self.k, candidates)
+        refuse_too_few(self.k, candidates)
         return noisy(draws).noisy_top(candidates.weights(1 / self.scale(candidates.count)), self.k)

@@ -52,7 +52,7 @@ class ReportNoisyMax(Choice):
     def gap(self, beta: float, candidates: int) -> Fraction:
         """Return the most by which another score exceeds the chosen one, except with probability beta."""
         law = laplace_gap if self.noise is Noise.LAPLACE else gaps.flipped
-        return law(self.rate, gaps.others(candidates), beta)
+        return law(self.rate, gaps.log_others(candidates), beta)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
         """Return the place of the largest noisy score."""

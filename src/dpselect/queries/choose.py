@@ -22,12 +22,12 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, LedgerSource
-from dpselect.mechanisms.candidates import Input, candidates
+from dpselect.mechanisms.candidates import Input, parse_candidates
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import cut_by
+from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.values import OfValues, paid
+from dpselect.queries.values import OfValues, answer_from_values
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
@@ -65,79 +65,86 @@ class ChoosePlan(OfValues):
     mechanism: Any = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
-        """The mechanism: of one choice, or of one in every group."""
+    def derive_fields(self) -> None:
+        """Set the mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            set_fields(self, mechanism=self._by_group(self.asked_groups(by)))
+            set_fields(self, mechanism=self._by_group(self.resolve_groups(by)))
             return
         if self.payment.delta:
-            must = "be left out if by is not given: a choice of one needs none"
-            raise ParameterError("delta", must, came(self.payment.delta), "its promise is that of epsilon alone")
-        monotonic, sensitivity, which = True, Fraction(1), Neighbors.ADD_REMOVE
+            requirement = "be left out if by is not given: a choice of one needs none"
+            raise ParameterError("delta", requirement, came(self.payment.delta), "its promise is that of epsilon alone")
+        monotonic, sensitivity, neighbors = True, Fraction(1), Neighbors.ADD_REMOVE
         if isinstance(self.question, Scores):
             monotonic, sensitivity = self.question.monotonic, Fraction(self.question.sensitivity)
-            which = Neighbors(self.question.neighbors)
+            neighbors = Neighbors(self.question.neighbors)
         else:
-            self.known_domain()
+            self.require_domain()
         make = methods.method_row("choose", self.method).make
-        epsilon = self.given_epsilon
-        mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
+        epsilon = self.requested_epsilon
+        mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=neighbors)
         set_fields(self, mechanism=mechanism)
 
     def _by_group(self, groups: ResolvedGroups) -> Any:
-        """The mechanism of one group, at the price of the groups that one user counts in."""
+        """Return the mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
-        from dpselect.queries.groups import in_groups
+        from dpselect.queries.groups import plan_groups
 
-        domain = self.known_domain()
+        domain = self.require_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
         refuse_large_domain(max_domain_size(domain) or 0, MAX_COUNTED_ITEMS)
-        table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
+        table, mechanism = plan_groups(
+            groups, self.requested_epsilon, self.delta, partial(ChoiceByGroup, method=self.method)
+        )
         set_fields(self, table=table)
         return mechanism.each
 
     @property
     def of_scores(self) -> bool:
-        """Is it about scores of the caller's own?"""
+        """The question is about scores of the caller's own."""
         return isinstance(self.question, Scores)
 
     @property
     def method(self) -> str:
-        """What answers."""
+        """The name of the method that answers."""
         return EXPONENTIAL if self.how.name is None else str(self.how.name)
 
     @property
     def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
+        """The price that any answer promises, and costs at most."""
         return cast(Privacy, self.mechanism.privacy) if self.table is None else self.table.privacy
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where only reading tells how many candidates are."""
-        return self._near(None if self.domain is None else max_domain_size(self.domain))
+        """The accuracy for any data; nothing where only reading tells how many candidates there are."""
+        return self._accuracy_for(None if self.domain is None else max_domain_size(self.domain))
 
     @property
     def needs_candidates(self) -> bool:
-        """Always: the more there are, the further the best may be missed."""
+        """Always true: the more candidates there are, the further the best may be missed."""
         return True
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         m = self.mechanism
-        of: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
+        question_fields: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
         if isinstance(self.question, Choose):
-            of = {"domain": self.domain}
+            question_fields = {"domain": self.domain}
             if isinstance(self.question.by, By):
-                of |= {"delta": self.delta, **ResolvedGroups.from_by(self.question.by).key_fields}
-        return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
+                question_fields |= {"delta": self.delta, **ResolvedGroups.from_by(self.question.by).key_fields}
+        return {
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "neighbors": str(self.price.neighbors),
+            **question_fields,
+        }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
-        domain = self.known_domain()
+        domain = self.require_domain()
         if self.table is not None:
             return self._bind_draw_by_group(engine, self.table, cast(NamedDomain, domain))
         engine.check(domain)
@@ -162,7 +169,7 @@ class ChoosePlan(OfValues):
         chosen: list[object] = []
         if counts is not None:
             groups = counts.groups(np.arange(len(counts.sizes)))
-            chosen = chosen_by_group(self.mechanism, counts, names, draws)
+            chosen = choose_by_group(self.mechanism, counts, names, draws)
         outcome = Outcome.by_group(groups, [(DrawnItem(label),) for label in chosen], secure=draws.secure)
         return replace(outcome, candidates=len(names))
 
@@ -182,7 +189,7 @@ class ChoosePlan(OfValues):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; only scores of the caller's have places."""
         statement = self.statement(is_place=self.of_scores and outcome.is_place)
-        return write_release(outcome, statement, self._near(outcome.candidates), columns=self.by)
+        return write_release(outcome, statement, self._accuracy_for(outcome.candidates), columns=self.by)
 
     def statement(self, *, is_place: bool = False) -> Statement:
         """State the promise; `is_place`: the item is a place in an array of scores."""
@@ -193,7 +200,7 @@ class ChoosePlan(OfValues):
         parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
         return Statement.from_privacy(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
-    def _near(self, candidates: int | None) -> Accuracy:
+    def _accuracy_for(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
             return accuracy.NOTHING
@@ -203,22 +210,22 @@ class ChoosePlan(OfValues):
 
     @property
     def scale(self) -> Scale:
-        """Which users count."""
+        """The users who count."""
         if self.of_scores:
             return USERS
-        groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
+        groups = None if self.table is None else tighter_bound(self.table.most, self.table.listed)
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     @property
     def sentence(self) -> str:
-        """What was assumed of the scores."""
-        said = describe_scores(
+        """The sentence about what was assumed of the scores."""
+        sentence = describe_scores(
             of_users=not self.of_scores,
             monotonic=self.mechanism.monotonic,
             sensitivity=Fraction(self.mechanism.sensitivity),
             neighbors=self.price.neighbors,
         )
-        return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
+        return sentence if self.table is None else f"In each group: {sentence[0].lower()}{sentence[1:]}"
 
 
 @check_keywords
@@ -260,54 +267,62 @@ def choose(
         ['right']
     """
     question = Scores(sensitivity=sensitivity, monotonic=monotonic, neighbors=str(neighbors), method=method)
-    return paid(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh)
+    return answer_from_values(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh)
 
 
-def chosen_by_group(mechanism: Choice, found: GroupedCounts, names: Sequence[object], draws: Draws) -> list[object]:
-    """The item of each group that the mechanism chooses; `names` are all items of the domain."""
-    ends = np.cumsum(found.sizes)
-    starts = ends - found.sizes
+def choose_by_group(mechanism: Choice, counts: GroupedCounts, names: Sequence[object], draws: Draws) -> list[object]:
+    """Choose the item of each group by the mechanism; `names` are all items of the domain."""
+    ends = np.cumsum(counts.sizes)
+    starts = ends - counts.sizes
     picks = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        group, member = mechanism.pick(candidates(_histogram(found.counts[start:end], len(names))), draws)
+        group, member = mechanism.pick(parse_candidates(_histogram(counts.counts[start:end], len(names))), draws)
         picks.append((start + group if group < end - start else end, member))
-    return list(_named(found, starts, ends, picks, names))
+    return list(_name_picks(counts, starts, ends, picks, names))
 
 
 def _histogram(counts: np.ndarray, items: int) -> CountGroups:
-    """The counts of one group over the whole domain: those of its rows, and 0 for all other items."""
+    """Return the counts of one group over the whole domain: those of its rows, and 0 for all other items."""
     unseen, sizes = items - len(counts), [1] * len(counts)
     if unseen:
         counts, sizes = np.append(counts, 0), [*sizes, unseen]
     return CountGroups(counts=counts, sizes=sizes, label=lambda group, member: (group, member))
 
 
-def _named(
-    found: GroupedCounts,
+def _name_picks(
+    counts: GroupedCounts,
     starts: np.ndarray,
     ends: np.ndarray,
     picks: Sequence[tuple[int, int]],
     names: Sequence[object],
 ) -> Iterator[object]:
-    """The items by name: of a group's rows, or, where its end was picked, of the items that have none there.
+    """Yield the items by name: of a group's rows, or, where its end was picked, of the items that have none there.
 
     All rows are asked for at once. Which items a group has is needed only where one was picked that it has not.
     """
-    asked = [
-        range(start, end) if place == end else range(place, place + 1)
-        for start, end, (place, _) in zip(starts.tolist(), ends.tolist(), picks, strict=True)
+    ranges = [
+        range(start, end) if picked_row == end else range(picked_row, picked_row + 1)
+        for start, end, (picked_row, _) in zip(starts.tolist(), ends.tolist(), picks, strict=True)
     ]
-    rows = np.array([row for part in asked for row in part], dtype=np.int64)
-    labels = iter(found.items(rows))
-    theirs = [list(islice(labels, len(part))) for part in asked]
-    of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
-    seen = {typed_label(item) for each in of_none for item in each}
-    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := typed_label(name)) in seen}
-    for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
-        if place < end:
-            yield each[0]
+    rows = np.array([row for part in ranges for row in part], dtype=np.int64)
+    labels = iter(counts.items(rows))
+    names_of_ranges = [list(islice(labels, len(part))) for part in ranges]
+    ranges_of_absent = [
+        range_names
+        for range_names, end, (picked_row, _) in zip(names_of_ranges, ends.tolist(), picks, strict=True)
+        if picked_row == end
+    ]
+    listed_keys = {typed_label(item) for range_names in ranges_of_absent for item in range_names}
+    positions = {
+        key: rank
+        for rank, name in enumerate(names if ranges_of_absent else ())
+        if (key := typed_label(name)) in listed_keys
+    }
+    for range_names, end, (picked_row, member) in zip(names_of_ranges, ends.tolist(), picks, strict=True):
+        if picked_row < end:
+            yield range_names[0]
             continue
-        at = member
-        for before in sorted(places[typed_label(item)] for item in each):
-            at += before <= at
-        yield names[at]
+        rank = member
+        for listed_position in sorted(positions[typed_label(item)] for item in range_names):
+            rank += listed_position <= rank
+        yield names[rank]

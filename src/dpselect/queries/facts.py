@@ -21,16 +21,16 @@ WORDS = "words"
 
 
 class Rows(Protocol):
-    """What a data set says that a plan must know."""
+    """The facts of a data set that a plan uses."""
 
     @property
     def max_items_per_user(self) -> int | None:
-        """How many items of a user count."""
+        """The bound on the items that a user counts for."""
         ...
 
     @property
     def split(self) -> str | None:
-        """What stands between items in one text."""
+        """The separator between items in one text."""
         ...
 
     @property
@@ -40,12 +40,12 @@ class Rows(Protocol):
 
     @property
     def words(self) -> NgramRange | None:
-        """Which n-grams are the items, where they are those of a text."""
+        """The n-grams that are the items, where the items are those of a text."""
         ...
 
     @property
     def level_shares(self) -> Sequence[Fraction] | None:
-        """How the levels of a text share the price, where that was said."""
+        """The shares of the price for the levels of a text, where they were given."""
         ...
 
     @property
@@ -62,22 +62,24 @@ def _tokenizer(name: str, value: Any) -> str:  # noqa: ARG001 - it names itself
     return str(value)
 
 
-def _several(name: str, value: Any) -> Any:  # noqa: ARG001 - what they must be is known with the tokenizer
+def _as_tuple(name: str, value: Any) -> Any:  # noqa: ARG001 - what they must be is known with the tokenizer
     return tuple(value) if isinstance(value, list) else value
 
 
-def _written(value: Any) -> Json:
-    return [str(one) if isinstance(one, Fraction) else one for one in value] if isinstance(value, tuple) else value
+def _levels_to_json(value: Any) -> Json:
+    return (
+        [str(level) if isinstance(level, Fraction) else level for level in value] if isinstance(value, tuple) else value
+    )
 
 
-LEVELS = Kind(_several, "LEVELS", _written)
-PARTS = Kind(_several, "NUMBERS", _written)
+LEVELS = Kind(_as_tuple, "LEVELS", _levels_to_json)
+PARTS = Kind(_as_tuple, "NUMBERS", _levels_to_json)
 TOKENIZER = Kind(_tokenizer, "TOKENIZER")
 
 
 @frozen
 class Facts(Value):
-    """What is public of the data that a question is about, and decides how it is planned."""
+    """Public facts about the data of a question that decide how it is planned."""
 
     error_noun: ClassVar[str] = "data"
 
@@ -100,7 +102,7 @@ class Facts(Value):
     shares: Sequence[Number] | None = param(PARTS, default=None, help="for a text: how its levels share the price")
 
     def check(self) -> None:
-        """What is about a text goes with n-grams; one word is one, where a tokenizer is all that is said."""
+        """Refuse options of a text without n-grams; take single words where only a tokenizer is given."""
         cut = self.tokenizer != WORDS or self.lower is not True
         if self.ngrams is None and not cut:
             if self.shares is not None:
@@ -110,36 +112,39 @@ class Facts(Value):
         from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 
         if self.exclude is not None:
-            must = "be left out if the items are those of a text"
-            raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
+            requirement = "be left out if the items are those of a text"
+            raise ParameterError("exclude", requirement, came(self.exclude), "leave them out of the answer")
         cutter = Tokenizer(self.tokenizer, self.lower)
         object.__setattr__(self, "ngrams", ngram_levels(1 if self.ngrams is None else self.ngrams, cutter))
         if self.shares is not None:
             object.__setattr__(self, "shares", level_shares(self.ngrams[1], self.shares))  # type: ignore[index]
 
     @classmethod
-    def of(cls, rows: Rows, takes: Sequence[str]) -> Self:
-        """Those of a data set that a plan looks at."""
-        said: dict[str, Any] = {"max_items_per_user": rows.max_items_per_user, "exclude": rows.excluded}
+    def from_rows(cls, rows: Rows, takes: Sequence[str]) -> Self:
+        """Return the facts of a data set that a plan uses."""
+        known_facts: dict[str, Any] = {"max_items_per_user": rows.max_items_per_user, "exclude": rows.excluded}
         if rows.words is not None:
             words = rows.words
-            said |= {"ngrams": (words.shortest, words.longest), "shares": rows.level_shares}
-            said |= {"tokenizer": words.tokenizer.name, "lower": words.tokenizer.lower}
-        return cls(**{name: value for name, value in said.items() if name in takes})
+            known_facts |= {"ngrams": (words.shortest, words.longest), "shares": rows.level_shares}
+            known_facts |= {"tokenizer": words.tokenizer.name, "lower": words.tokenizer.lower}
+        return cls(**{name: value for name, value in known_facts.items() if name in takes})
 
-    def with_own(self, own: Facts, beside: Sequence[str]) -> Self:
-        """These of data, and what a plan says by itself: the same, or of `beside` what the data leave open."""
-        more: dict[str, Any] = {}
-        for one, value in own.non_default_fields():
-            if getattr(self, one.name) is None and one.name in beside:
-                more[one.name] = value
-            elif field_to_json(one, value) != field_to_json(one, getattr(self, one.name)):
-                raise ParameterError(one.name, "be that of the data", came(value), f"say {one.name} of the data set")
-        return self.replace(**more) if more else self
+    def with_own(self, stated: Facts, optional: Sequence[str]) -> Self:
+        """Return these facts of data with those that a plan states: the same, or `optional` ones left open.
+
+        Raises ParameterError where a plan and the data disagree.
+        """
+        adopted: dict[str, Any] = {}
+        for fact, value in stated.non_default_fields():
+            if getattr(self, fact.name) is None and fact.name in optional:
+                adopted[fact.name] = value
+            elif field_to_json(fact, value) != field_to_json(fact, getattr(self, fact.name)):
+                raise ParameterError(fact.name, "be that of the data", came(value), f"say {fact.name} of the data set")
+        return self.replace(**adopted) if adopted else self
 
     @property
     def words(self) -> NgramRange | None:
-        """Which n-grams are the items; None where items are no text."""
+        """The n-grams that are the items; None where the items are no text."""
         if self.ngrams is None:
             return None
         from dpselect.texts.text import NgramRange
@@ -149,7 +154,7 @@ class Facts(Value):
         return NgramRange(Tokenizer(self.tokenizer, self.lower), shortest, longest)
 
 
-def cut_by(most: int | None, listed: Domain | None) -> int | None:
-    """A bound on what of a user counts; None where there is none, or where no more are listed."""
-    known = None if listed is None else max_domain_size(listed)
-    return most if most is None or known is None or most < known else None
+def tighter_bound(bound: int | None, domain: Domain | None) -> int | None:
+    """Return a bound on what of a user counts; None without one, or where the domain is no larger."""
+    size = None if domain is None else max_domain_size(domain)
+    return bound if bound is None or size is None or bound < size else None

@@ -42,7 +42,7 @@ UNION_PARAMETERS = ("threshold", "cutoff", "rounds", "order")  # those of a set 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupFinder:
-    """A set union of the groups of users, each taking part with at most `most`, for a part of the price."""
+    """A set union of the groups of users, each in at most `max_groups_per_user`, for a part of the price."""
 
     epsilon: Fraction
     delta: Fraction
@@ -51,18 +51,24 @@ class GroupFinder:
     union: Any
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, most: int) -> GroupFinder:
-        """By the method that a union of these parameters takes."""
+    def for_price(cls, epsilon: Fraction, delta: Fraction, max_groups_per_user: int) -> GroupFinder:
+        """Return the finder by the method that a union of these parameters takes."""
         from dpselect.queries.facts import Facts
         from dpselect.queries.union.plan import UnionPlan
         from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE))
-        payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=most)
+        payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=max_groups_per_user)
         plan = UnionPlan(question=Union(), payment=payment, facts=facts)
-        (union,) = plan.mechanisms(most)
-        return cls(epsilon=epsilon, delta=delta, most=most, method=chosen_method(plan, most), union=union)
+        (union,) = plan.mechanisms(max_groups_per_user)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            most=max_groups_per_user,
+            method=chosen_method(plan, max_groups_per_user),
+            union=union,
+        )
 
     def find(self, engine: Engine, draws: Draws, progress: Progress | None) -> Any:
         """Find groups; return them as the engine keeps them, or None where there are none."""
@@ -72,9 +78,11 @@ class GroupFinder:
     @property
     def parameters(self) -> Mapping[str, object]:
         """The parameters of a statement, by which a check plans the union again."""
-        own = {f"{name}_of_groups": value for name in UNION_PARAMETERS if (value := getattr(self.union, name, None))}
-        found = {"groups_found_by": type(self.union).__name__}
-        return found | {"epsilon_of_groups": self.epsilon, "delta_of_groups": self.delta} | own
+        union_parameters = {
+            f"{name}_of_groups": value for name in UNION_PARAMETERS if (value := getattr(self.union, name, None))
+        }
+        parameters = {"groups_found_by": type(self.union).__name__}
+        return parameters | {"epsilon_of_groups": self.epsilon, "delta_of_groups": self.delta} | union_parameters
 
     def accuracy(self, scale: Scale) -> Accuracy:
         """Return from how many users on a group is found."""
@@ -84,7 +92,7 @@ class GroupFinder:
 
 @dataclass(frozen=True, kw_only=True)
 class InGroups:
-    """By which columns, of which groups, what finds them where they are not listed, and the price of all of it."""
+    """The columns of groups, the groups or what finds them, and the price of all of it."""
 
     by: tuple[str, ...]
     listed: Domain | None
@@ -112,34 +120,35 @@ class InGroups:
     ) -> Statement:
         """State the promise: first of groups, then what is said of one."""
         finder = self.finder
-        found = {"groups_listed": True} if finder is None else finder.parameters
-        how = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
-        used = {**parameters, "max_groups_per_user": self.most, **found}
-        said = (how, *scale.sentences, *sentences)
-        return Statement.from_privacy(self.privacy, mechanism, used | scale.parameters, said)
+        group_parameters = {"groups_listed": True} if finder is None else finder.parameters
+        group_sentence = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
+        all_parameters = {**parameters, "max_groups_per_user": self.most, **group_parameters}
+        all_sentences = (group_sentence, *scale.sentences, *sentences)
+        return Statement.from_privacy(self.privacy, mechanism, all_parameters | scale.parameters, all_sentences)
 
 
-def in_groups(
-    asked: ResolvedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
+def plan_groups(
+    groups: ResolvedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
 ) -> tuple[InGroups, ByGroup]:
-    """A question's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
+    """Return a question's groups with their price, and the mechanism.
 
-    Finding and asking add up; delta that composing the picks does not need is left to the finding.
+    `make` takes max_groups_per_user, epsilon and delta. Finding and asking add up; delta that composing the picks
+    does not need is left to the finding.
     """
-    most, listed = asked.groups_per_user, asked.listed_groups
+    max_groups, listed_groups = groups.groups_per_user, groups.listed_groups
     finder: GroupFinder | None = None
-    if listed is not None:
-        mechanism = make(max_groups_per_user=most, epsilon=epsilon, delta=delta)
+    if listed_groups is not None:
+        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon, delta=delta)
         privacy = mechanism.privacy
     else:
-        mechanism = make(max_groups_per_user=most, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
-        finder = GroupFinder.of(epsilon * SHARE, delta - mechanism.privacy.delta, most)
+        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
+        finder = GroupFinder.for_price(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
-    table = InGroups(by=asked.by, listed=listed, most=most, delta=delta, finder=finder, privacy=privacy)
+    table = InGroups(by=groups.by, listed=listed_groups, most=max_groups, delta=delta, finder=finder, privacy=privacy)
     return table, mechanism
 
 
-def _with(finder: GroupFinder, asked: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:
-    """The union is one step that is pure but for a failure of its delta."""
-    steps = (Steps(PureDP(finder.epsilon), 1), *asked.steps)
-    return replace(asked, epsilon=epsilon, delta=delta, steps=steps, failure=finder.delta)
+def _with(finder: GroupFinder, answering: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:
+    """Return the privacy of both steps: the union is one step that is pure but for a failure of its delta."""
+    steps = (Steps(PureDP(finder.epsilon), 1), *answering.steps)
+    return replace(answering, epsilon=epsilon, delta=delta, steps=steps, failure=finder.delta)

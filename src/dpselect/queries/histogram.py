@@ -22,7 +22,7 @@ from dpselect.mechanisms.histogram import (
     nearest,
 )
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import cut_by
+from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy
@@ -42,7 +42,7 @@ from dpselect.release.statement import Kind, Statement
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HistogramPlan(Plan):
-    """How many distinct users have each item of a known domain: all of them at once, in the domain's own order.
+    """Numbers of distinct users for each item of a known domain: all of them at once, in the domain's own order.
 
     A user counts for `max_items_per_user` items, or for all of them. Noise that needs a delta is taken only where it is
     nearer; else the answer costs no delta.
@@ -55,30 +55,32 @@ class HistogramPlan(Plan):
     question: Histogram
     mechanism: HistogramNoise = field(init=False, repr=False, compare=False)
 
-    def settle(self) -> None:
-        """The noise, by how many items there are and how many of them a user counts for."""
-        domain = self.known_domain()
+    def derive_fields(self) -> None:
+        """Set the noise, by how many items there are and how many of them a user counts for."""
+        domain = self.require_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
-        moved, items = self._moved(domain), self._items(domain)
+        sensitivity, items = self._moved(domain), self._items(domain)
         size = max_domain_size(domain)
-        set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA, domain_size=size))
+        set_fields(
+            self, mechanism=nearest(self.requested_epsilon, self.delta, sensitivity, items, BETA, domain_size=size)
+        )
 
     def _moved(self, domain: NamedDomain) -> int:
-        """How many counts one user moves at most."""
+        """Return the largest number of counts that one user changes."""
         items, bound = max_domain_size(domain), self.most
         if items is None and bound is None:
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(cast(Column, domain).source)
-            must = "be given if only reading the domain tells how many items it has"
+            requirement = "be given if only reading the domain tells how many items it has"
             hint = "Dataset(max_items_per_user=...), --max-items-per-user; or list the items"
-            raise ParameterError("max_items_per_user", must, "nothing", hint)
-        return min(one for one in (items, bound) if one is not None)
+            raise ParameterError("max_items_per_user", requirement, "nothing", hint)
+        return min(limit for limit in (items, bound) if limit is not None)
 
     def _items(self, domain: NamedDomain) -> int:
-        """How many items the noise is chosen for: all, or where only reading tells, as many as one user has."""
+        """Return how many items the noise is chosen for: all, or where only reading tells, as many as one user has."""
         items = max_domain_size(domain)
         if items is None:
             return self._moved(domain)
@@ -86,31 +88,31 @@ class HistogramPlan(Plan):
         return items
 
     @property
-    def known(self) -> NamedDomain:
-        """The domain."""
+    def named_domain(self) -> NamedDomain:
+        """The domain, whose items have names."""
         return cast(NamedDomain, self.domain)
 
     @property
     def method(self) -> str:
-        """What answers."""
+        """The name of the mechanism that answers."""
         return type(self.mechanism).__name__
 
     @property
     def price(self) -> Privacy:
-        """What any answer promises, and costs."""
+        """The price that any answer promises, and costs."""
         return self.mechanism.privacy
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where only reading tells how many items there are."""
-        items = max_domain_size(self.known)
-        return accuracy.NOTHING if items is None else self._near(items)
+        """The accuracy for any data; nothing where only reading tells how many items there are."""
+        items = max_domain_size(self.named_domain)
+        return accuracy.NOTHING if items is None else self._accuracy_for(items)
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         return {
-            "epsilon": self.given_epsilon,
+            "epsilon": self.requested_epsilon,
             "delta": self.delta,
             "domain": self.domain,
             "max_items_per_user": self.most,
@@ -118,7 +120,7 @@ class HistogramPlan(Plan):
         }
 
     def price_at(self, order: int | None) -> Price:
-        """What an answer costs an account of this Rényi order: of Gaussian noise its zCDP, where that is less."""
+        """Return the cost for an account of this Rényi order: of Gaussian noise its zCDP, where that is less."""
         price = ceiling(self.price, order)
         if order is None or not isinstance(self.mechanism, HistogramGaussian | HistogramSharedGaussian):
             return price
@@ -126,19 +128,19 @@ class HistogramPlan(Plan):
         return Price(price.epsilon, renyi, price.failure, added=price.added)
 
     def cost_at(self, release: Release, order: int | None) -> Price:  # noqa: ARG002 - every answer costs the same
-        """What an answer cost it."""
+        """Return what an answer cost it."""
         return self.price_at(order)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
-        domain = self.known
+        domain = self.named_domain
         engine.check(domain, max_items=MAX_COUNTED_ITEMS)
         return lambda draws, progress: self.draw(engine.counts_of(domain, progress=progress), draws)
 
     def draw(self, counts: CountGroups, draws: Draws) -> Outcome:
         """Draw the noisy counts of all items, each a group of its own."""
         noisy = self.mechanism(counts.counts, draws=draws)
-        items = tuple(DrawnItem(counts.label(place, 0), count) for place, count in enumerate(noisy))
+        items = tuple(DrawnItem(counts.label(index, 0), count) for index, count in enumerate(noisy))
         return Outcome(items=items, secure=draws.secure)
 
     def answer(self, outcome: Outcome) -> Release:
@@ -146,22 +148,22 @@ class HistogramPlan(Plan):
         items = max(1, len(outcome.items))
         width = self.mechanism.width(BETA, items)
         return write_release(
-            outcome, self._statement(items), self._near(items), kind=Kind.SET, counted=True, width=width
+            outcome, self._statement(items), self._accuracy_for(items), kind=Kind.SET, counted=True, width=width
         )
 
     def select(self, counts: CountGroups, draws: Draws) -> Release:
         """Return the release for the counts of all items."""
         return self.answer(self.draw(counts, draws))
 
-    def _near(self, items: int) -> Accuracy:
+    def _accuracy_for(self, items: int) -> Accuracy:
         """Return how near the counts of so many items are."""
-        near = accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
-        return near + accuracy.leads(self.mechanism.lead(BETA, items), self.scale) if items > 1 else near
+        good = accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
+        return good + accuracy.leads(self.mechanism.lead(BETA, items), self.scale) if items > 1 else good
 
     @property
     def scale(self) -> Scale:
-        """Which users count."""
-        return Scale(items=cut_by(self.most, self.known), period=self.period, rows=self.row_bound)
+        """The users who count."""
+        return Scale(items=tighter_bound(self.most, self.named_domain), period=self.period, rows=self.row_bound)
 
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""

@@ -16,7 +16,7 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, Listed, Size, Span, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import PLANS, Plan, kind, part_of
+from dpselect.queries.plan import PLANS, Plan, part_from_flat, plan_class
 from dpselect.questions.kinds import domain_from_json, domain_to_json
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
@@ -35,50 +35,54 @@ LONGEST = 3000  # characters of a number that a question can have: two of `param
 
 
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
-    """What is asked. `rows` says whose rows it is about, where they are those of a data set."""
-    said = plan.question.flat() | plan.payment.flat() | plan.facts.flat()
+    """Return what is asked. `rows` names the rows it is about, where they are those of a data set."""
+    parameters_of_plan = plan.question.flat() | plan.payment.flat() | plan.facts.flat()
     written: dict[str, Json] = {"verb": plan.verb, **_unusual(plan.question)}
-    for name, value in said.items():
+    for name, value in parameters_of_plan.items():
         if name not in UNSAID:
-            written[name] = _counted(value) if name in LISTS else _plain(value)
+            written[name] = _list_length(value) if name in LISTS else _plain(value)
     return written if rows is None else {**written, "rows": rows.to_dict()}
 
 
 def _unusual(question: object) -> dict[str, Json]:
-    """How an outline tells a question about values of the caller's own."""
+    """Return the entry by which an outline marks a question about values of the caller's own."""
     if isinstance(question, Scores):
         return {"of_scores": True}
     return {"per_user": None} if isinstance(question, OneEach) else {}
 
 
-def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
-    """One that is planned as that of which this is the outline, and whose rows it was about."""
+def plan_from_outline(outlined: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
+    """Return a plan like the one of which this is the outline, and the rows that it was about."""
     from dpselect.release.rows import OfRows
 
-    verb = parameters.one_of("verb", found.get("verb"), PLANS)
-    make, what = kind(verb), QUESTIONS[verb]
-    given = {name: _any(name, value) for name, value in found.items() if name not in ("verb", "rows")}
-    if verb == "choose" and given.get("of_scores") is True:
-        what = Scores
-        del given["of_scores"]
-    elif "per_user" in given and given["per_user"] is None and verb == "quantile":
-        what = OneEach
-    known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
-    parameters.refuse_unknown_names(given, known, f"be a parameter of {verb}")
-    plan = make(question=part_of(what, given), payment=part_of(Payment, given), facts=part_of(Facts, given))
-    if "rows" not in found:
+    verb = parameters.one_of("verb", outlined.get("verb"), PLANS)
+    make, question_type = plan_class(verb), QUESTIONS[verb]
+    arguments = {name: _stand_in(name, value) for name, value in outlined.items() if name not in ("verb", "rows")}
+    if verb == "choose" and arguments.get("of_scores") is True:
+        question_type = Scores
+        del arguments["of_scores"]
+    elif "per_user" in arguments and arguments["per_user"] is None and verb == "quantile":
+        question_type = OneEach
+    known_names = [*question_type.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
+    parameters.refuse_unknown_names(arguments, known_names, f"be a parameter of {verb}")
+    plan = make(
+        question=part_from_flat(question_type, arguments),
+        payment=part_from_flat(Payment, arguments),
+        facts=part_from_flat(Facts, arguments),
+    )
+    if "rows" not in outlined:
         return plan, None
-    rows = OfRows.from_dict(found["rows"])
+    rows = OfRows.from_dict(outlined["rows"])
     return plan.for_rows(rows), rows
 
 
-def asked_with(said: Mapping[str, Json], release: Release) -> Release:
-    """The answer, which says what was asked."""
-    return replace(release, question=said)
+def with_question(outlined: Mapping[str, Json], release: Release) -> Release:
+    """Return the release with the outline of its question."""
+    return replace(release, question=outlined)
 
 
 def log_question(plan: Plan, payer: object | None) -> None:
-    """One line in the log of this program, if it has any, before anything is read or paid.
+    """Log one line, if this program has a log, before anything is read or paid.
 
     It holds what was asked and what that costs at most, and nothing of data. No filter and no domain is in it, since
     their constants may name somebody; nor any SQL, which has the secret key of the contribution bound in it; nor
@@ -88,14 +92,15 @@ def log_question(plan: Plan, payer: object | None) -> None:
         return
     from dpselect._ground.logs import LOG
 
-    most = plan.price
-    paid = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
-    promise = f"({formatting.price(most.epsilon)}, {formatting.price(most.delta)})-DP for {most.neighbors} neighbours"
-    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, paid)
+    ceiling = plan.price
+    payment = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
+    epsilon, delta = formatting.price(ceiling.epsilon), formatting.price(ceiling.delta)
+    promise = f"({epsilon}, {delta})-DP for {ceiling.neighbors} neighbours"
+    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, payment)
 
 
-def _counted(value: object) -> Json:
-    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+def _list_length(value: object) -> Json:
+    """Return the length of a list, or its upper bound; for a column of another source, of unknown length, its name.
 
     Some items a column may take for equal: of several types, or numbers that are written in several ways.
     """
@@ -104,15 +109,15 @@ def _counted(value: object) -> Json:
     if isinstance(value, Span):
         return domain_to_json(value)
     if isinstance(value, Listed):
-        alone = {type(item) for item in value.items if item is not None} in ALONE
-        return max_domain_size(value) if alone else f"{AT_MOST}{max_domain_size(value)}"
+        is_exact = {type(item) for item in value.items if item is not None} in ALONE
+        return max_domain_size(value) if is_exact else f"{AT_MOST}{max_domain_size(value)}"
     if isinstance(value, Size):
         return value.items
     return len(value) if isinstance(value, Sized) else None
 
 
-def _any(name: str, value: Json) -> object:
-    """A list of any items of the length that an outline names."""
+def _stand_in(name: str, value: Json) -> object:
+    """Return any items of the length that an outline names."""
     if name not in LISTS or value is None:
         exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= LONGEST and "/" in value
         if isinstance(value, dict):
@@ -130,5 +135,5 @@ def _any(name: str, value: Json) -> object:
 
 def _plain(value: object) -> Json:
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return value if value is None or isinstance(value, (bool, int)) else str(value)

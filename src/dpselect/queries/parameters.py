@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, Field
 from typing import Any
 
-from dpselect.queries.plan import kind
+from dpselect.queries.plan import plan_class
 from dpselect.questions import schemas as shapes
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.parts import method_names
@@ -14,22 +14,22 @@ from dpselect.questions.value import strip_links
 
 
 def schemas(verb: str) -> dict[str, Schema]:
-    """The schema of each parameter of a verb, with its line in words."""
-    return {name: _schema(verb, name, one) for name, one in kind(verb).fields().items()}
+    """Return the schema of each parameter of a verb, with its line in words."""
+    return {name: _schema(verb, name, parameter) for name, parameter in plan_class(verb).fields().items()}
 
 
 def table(verb: str) -> list[str]:
-    """The lines of the table of a verb, for the docs."""
-    rows = [f"| `{name}` | {one.metadata['help']} |" for name, one in kind(verb).fields().items()]
+    """Return the lines of the table of a verb, for the docs."""
+    rows = [f"| `{name}` | {parameter.metadata['help']} |" for name, parameter in plan_class(verb).fields().items()]
     return ["| parameter | what |", "| --- | --- |", *rows]
 
 
-def _schema(verb: str, name: str, one: Field[Any]) -> Schema:
-    of = one.metadata["kind"]
-    shape: Schema = getattr(shapes, of.shape)
+def _schema(verb: str, name: str, parameter: Field[Any]) -> Schema:
+    kind = parameter.metadata["kind"]
+    shape: Schema = getattr(shapes, kind.shape)
     if name == "method":
         shape = {"enum": method_names(verb)}
-    elif isinstance(of, OneOf):
-        shape = {"enum": [*of.words]}
-    usual = {} if one.default in (None, MISSING) else {"default": one.default}
-    return {**or_null(shape), **usual, "description": strip_links(one.metadata["help"])}
+    elif isinstance(kind, OneOf):
+        shape = {"enum": [*kind.words]}
+    default = {} if parameter.default in (None, MISSING) else {"default": parameter.default}
+    return {**or_null(shape), **default, "description": strip_links(parameter.metadata["help"])}

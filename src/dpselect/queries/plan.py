@@ -68,7 +68,7 @@ class Plan(ABC):
 
     verb: ClassVar[str]
     takes: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
-    beside: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
+    question_facts: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
     accuracies: ClassVar[tuple[str, ...]] = ()  # that may stand in place of epsilon
     unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
 
@@ -90,37 +90,43 @@ class Plan(ABC):
                 raise ParameterError(name, f"be left out for {self.verb}", getattr(self.payment, name), "give epsilon")
         if self.payment.share is not None:
             raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
-        for one, value in self.facts.non_default_fields():
-            if one.name not in self.takes:
-                raise ParameterError(one.name, f"be left out for {self.verb}", came(value))
+        for fact, value in self.facts.non_default_fields():
+            if fact.name not in self.takes:
+                raise ParameterError(fact.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
-            raise unpriced(self.verb, self.accuracies)
+            raise missing_price(self.verb, self.accuracies)
         needed = self.needs_delta(self.question)
         set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
             set_fields(self, payment=self.payment.replace(delta=self.delta))
-        self.settle()
+        self.derive_fields()
 
     @abstractmethod
-    def settle(self) -> None:
-        """The mechanism, and all else that is fixed before data are read."""
+    def derive_fields(self) -> None:
+        """Set the mechanism and every other field that is fixed before data are read."""
 
     def __repr__(self) -> str:
-        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.non_default_fields()}
-        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.non_default_fields()}
-        given |= {name: facts.pop(name) for name in ("max_items_per_user",) if name in facts}
-        said = f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
-        return f"<{said} of data with other {', '.join(facts)}>" if facts else said
+        arguments = {
+            parameter.name: parameter.metadata["kind"].python(value)
+            for parameter, value in self.payment.non_default_fields()
+        }
+        facts = {
+            parameter.name: parameter.metadata["kind"].python(value)
+            for parameter, value in self.facts.non_default_fields()
+        }
+        arguments |= {name: facts.pop(name) for name in ("max_items_per_user",) if name in facts}
+        asked = f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+        return f"<{asked} of data with other {', '.join(facts)}>" if facts else asked
 
     @property
     @abstractmethod
     def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
+        """The price that any answer promises, and costs at most."""
 
     @property
     @abstractmethod
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by: what was asked, and which method answers."""
+        """The key of the question in a ledger: what was asked, and which method answers."""
 
     @property
     @abstractmethod
@@ -134,16 +140,16 @@ class Plan(ABC):
 
     @property
     def reason(self) -> str:
-        """Why this method was chosen, if there was a choice."""
+        """The reason why this method was chosen, if there was a choice."""
         return ""
 
     def __str__(self) -> str:
-        most = self.ceiling
-        amounts = f"epsilon {formatting.price(most.epsilon)}"
-        amounts += f", delta {formatting.price(most.delta)}" if most.delta else ""
-        said = [f"{self.question!r}: {self.method}, at most {amounts}.", *([self.reason] if self.reason else [])]
-        good = [f"  - {sentence}" for sentence in self.accuracy.sentences]
-        return "\n".join([*said, *([GOOD, *good] if good else [])])
+        ceiling = self.ceiling
+        amounts = f"epsilon {formatting.price(ceiling.epsilon)}"
+        amounts += f", delta {formatting.price(ceiling.delta)}" if ceiling.delta else ""
+        lines = [f"{self.question!r}: {self.method}, at most {amounts}.", *([self.reason] if self.reason else [])]
+        accuracies = [f"  - {sentence}" for sentence in self.accuracy.sentences]
+        return "\n".join([*lines, *([GOOD, *accuracies] if accuracies else [])])
 
     @property
     def epsilon(self) -> Fraction:
@@ -172,22 +178,22 @@ class Plan(ABC):
 
     @property
     def needs_candidates(self) -> bool:
-        """Whether the accuracy depends on the number of items that can be chosen, which the data may decide."""
+        """The accuracy depends on the number of candidates, which the data may decide."""
         return False
 
     @property
-    def given_epsilon(self) -> Fraction:
+    def requested_epsilon(self) -> Fraction:
         """The epsilon that was given, in place of an accuracy."""
         return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
 
     @property
     def most(self) -> int | None:
-        """For how many items a user counts, where the data say so."""
+        """The bound on the items of a user, where the data have one."""
         return self.facts.max_items_per_user
 
     @property
     def of_pairs(self) -> bool:
-        """Is an item a group and an item together? Only where groups are asked for."""
+        """An item is a group and an item together: only possible where groups are asked for."""
         return False
 
     @property
@@ -202,8 +208,8 @@ class Plan(ABC):
         return None
 
     @property
-    def kept(self) -> int | None:
-        """For how many of these a user counts."""
+    def max_counted_per_user(self) -> int | None:
+        """The bound on how many of these a user counts for."""
         return None
 
     @property
@@ -221,16 +227,16 @@ class Plan(ABC):
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or Method()
 
-    def asked_groups(self, by: By) -> ResolvedGroups:
-        """The groups that are asked for; a list that is not there is told before the bound that it would need."""
+    def resolve_groups(self, by: By) -> ResolvedGroups:
+        """Return the groups that are asked for; refuse a list that is absent before the bound that it would need."""
         if by.max_groups_per_user is None and isinstance(by.groups, Column):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
         return ResolvedGroups.from_by(by)
 
-    def known_domain(self) -> Domain:
-        """The domain, of a question that has none without."""
+    def require_domain(self) -> Domain:
+        """Return the domain, or refuse a question that has none without."""
         if self.domain is None:
             hint = "the items that there can be: domain=['yes', 'no'], --domain yes,no; a top k finds such items"
             raise ParameterError("domain", f"be given for {self.verb}", "nothing", hint)
@@ -248,7 +254,7 @@ class Plan(ABC):
 
     @property
     def lost(self) -> bool:
-        """Are users that an item lost counted, in place of those that it gained?"""
+        """Users that an item lost are counted, in place of those that it gained."""
         return False
 
     @property
@@ -257,39 +263,42 @@ class Plan(ABC):
         return self.price.approx
 
     def steps(self, release: Release) -> Sequence[SpentSteps]:  # noqa: ARG002
-        """The steps that an answer took, read from the answer alone."""
+        """Return the steps that an answer took, read from the answer alone."""
         return self.price.steps
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order, or one that only adds up."""
+        """Return what any answer costs at most an account of this Rényi order, or one that only adds up."""
         return ceiling(self.price, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it, read from the answer alone: no more than `price_at` in any of its sums."""
+        """Return what an answer cost it, read from the answer alone: no more than `price_at` in any of its sums."""
         return of_outcome(self.price, self.steps(release), order)
 
     # ---- of data --------------------------------------------------------------------------------------------
 
     @classmethod
     def facts_of(cls, rows: Rows, question: Question) -> Facts:  # noqa: ARG003 - of some it matters
-        """What it must know of a data set; what the question has no use for is refused."""
+        """Return what the plan must know of a data set; refuse what the question has no use for."""
         if rows.words is not None and "ngrams" not in cls.takes:
             hint = "the words of a message: item=dps.Split(column, ' ')"
             raise ParameterError("item", f"be no Text for {cls.verb}, which counts items", "a Text", hint)
         for name, hint in cls.unfit.items():
-            given = getattr(rows, name)
-            if given is not None and name == "columns":
-                raise ParameterError("item", f"be one column for a {cls.verb}", f"{len(given)} of them", hint)
-            if given is not None:
-                raise ParameterError(name, f"be left out for a {cls.verb}", came(given), hint)
+            fact = getattr(rows, name)
+            if fact is not None and name == "columns":
+                raise ParameterError("item", f"be one column for a {cls.verb}", f"{len(fact)} of them", hint)
+            if fact is not None:
+                raise ParameterError(name, f"be left out for a {cls.verb}", came(fact), hint)
         if rows.excluded is not None and "exclude" not in cls.takes:
             raise ParameterError("exclude", f"be left out for {cls.verb}", came(rows.excluded), "where='item <> ...'")
-        return Facts.of(rows, cls.takes)
+        return Facts.from_rows(rows, cls.takes)
 
-    def of(self, rows: Rows, beside: Sequence[str] = ()) -> Self:
-        """The plan for a data set; `beside` are more of the facts that it may say where the data do not."""
+    def of(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
+        """Return the plan for a data set.
+
+        `question_facts` are more of the facts that it may state where the data do not.
+        """
         self._refuse_own_values()
-        facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.beside, *beside))
+        facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.question_facts, *question_facts))
         return self if facts == self.facts else replace(self, facts=facts)
 
     def _refuse_own_values(self) -> None:
@@ -311,7 +320,7 @@ class Plan(ABC):
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
-        """Does the question need a delta, whether or not one was named? To find groups, here."""
+        """Return whether the question needs a delta, named or not: here, to find groups."""
         by = getattr(question, "by", None)
         return by is not None and by.groups is None
 
@@ -319,11 +328,11 @@ class Plan(ABC):
 
     @classmethod
     def fields(cls) -> dict[str, Field[Any]]:
-        """All parameters by their flat names, as JSON has them."""
-        of_price = ("epsilon", "delta", *cls.accuracies)
+        """Return all parameters by their flat names, as JSON has them."""
+        price_names = ("epsilon", "delta", *cls.accuracies)
         price, facts = Payment.flat_fields(), Facts.flat_fields()
-        found = {**QUESTIONS[cls.verb].flat_fields(), **{name: price[name] for name in of_price}}
-        return found | {name: facts[name] for name in cls.takes}
+        parameters = {**QUESTIONS[cls.verb].flat_fields(), **{name: price[name] for name in price_names}}
+        return parameters | {name: facts[name] for name in cls.takes}
 
     def to_dict(self) -> dict[str, Json]:
         """Return the plan in JSON types: the verb, the parameters, the price, and facts. Numbers are exact, as text."""
@@ -331,114 +340,120 @@ class Plan(ABC):
         return {**self.question.to_dict(), **self.payment.flat_json(), **self.facts.flat_json()}
 
     @staticmethod
-    def from_dict(found: Mapping[str, Json]) -> Plan:
+    def from_dict(document: Mapping[str, Json]) -> Plan:
         """Return the plan of a dict such as `to_dict` returns (docs/queries.md), checked like any other."""
-        question, payment, facts = parts_of(found)
-        return kind(question.verb)(question=question, payment=payment, facts=facts)
+        question, payment, facts = parse_parts(document)
+        return plan_class(question.verb)(question=question, payment=payment, facts=facts)
 
 
-def kind(verb: str) -> type[Plan]:
-    """The class of a verb's plans."""
+def plan_class(verb: str) -> type[Plan]:
+    """Return the class of a verb's plans."""
     module, _, name = PLANS[verb].partition(":")
-    found: type[Plan] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
-    return found
+    plan_type: type[Plan] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
+    return plan_type
 
 
-def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
-    """What JSON says: a question, its price, which may be a share, and facts of data."""
-    if not isinstance(found, Mapping):
-        raise ParameterError("question", "be an object with a verb", came(found))
-    make = kind(parameters.one_of("verb", found.get("verb"), PLANS))
-    given = {name: value for name, value in found.items() if name != "verb"}
-    parts: Any = (QUESTIONS[make.verb], Payment, Facts)
+def parse_parts(document: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
+    """Parse a question, its price, which may be a share, and facts of data from JSON."""
+    if not isinstance(document, Mapping):
+        raise ParameterError("question", "be an object with a verb", came(document))
+    plan_type = plan_class(parameters.one_of("verb", document.get("verb"), PLANS))
+    arguments = {name: value for name, value in document.items() if name != "verb"}
+    parts: Any = (QUESTIONS[plan_type.verb], Payment, Facts)
     try:
-        parameters.refuse_unknown_names(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
-        question, payment, facts = (part_of(part, given, as_json=True) for part in parts)
+        parameters.refuse_unknown_names(
+            arguments, [*plan_type.fields(), "share"], f"be a parameter of {plan_type.verb}"
+        )
+        question, payment, facts = (part_from_flat(part, arguments, as_json=True) for part in parts)
     except ParameterError as error:
-        told = [one for part in parts for one in part.mistakes(given, as_json=True)]
-        first, *others = told if error.parameter in {one.parameter for one in told} else [error, *told]
+        errors = [mistake for part in parts for mistake in part.mistakes(arguments, as_json=True)]
+        first, *others = errors if error.parameter in {mistake.parameter for mistake in errors} else [error, *errors]
         first.others = tuple(others)
         raise first from None
     return question, payment, facts
 
 
-def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
-    """A question and its price, of the flat names that a command has; what is None was left out."""
-    what = QUESTIONS[verb]
-    priced = {"epsilon", "delta", "share", *kind(verb).accuracies}
-    parameters.refuse_unknown_names(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
-    return part_of(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
+def question_from_flat(verb: str, arguments: Mapping[str, Any]) -> tuple[Question, Payment]:
+    """Return a question and its price from the flat names that a command has; None stands for what was left out."""
+    question_type = QUESTIONS[verb]
+    price_names = {"epsilon", "delta", "share", *plan_class(verb).accuracies}
+    parameters.refuse_unknown_names(
+        arguments, [*question_type.flat_fields(), *price_names], f"be a parameter of {verb}"
+    )
+    return part_from_flat(question_type, arguments), Payment.from_flat(
+        {name: value for name, value in arguments.items() if name in price_names}
+    )
 
 
-def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
-    """What to say where neither epsilon nor what may stand in its place was named."""
-    must = f"be given for {verb}" + (f", or {' or '.join(instead)} in its place" if instead else "")
-    return ParameterError("epsilon", must, "nothing", "1 is a common choice; a smaller one reveals less")
+def missing_price(verb: str, accuracies: Sequence[str]) -> ParameterError:
+    """Return the error for a question with neither an epsilon nor an accuracy that can replace it."""
+    requirement = f"be given for {verb}" + (f", or {' or '.join(accuracies)} in its place" if accuracies else "")
+    return ParameterError("epsilon", requirement, "nothing", "1 is a common choice; a smaller one reveals less")
 
 
-def part_of(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> Any:
-    """What these flat names say of a question, a price or facts."""
-    known = what.flat_fields()
-    return what.from_flat({name: value for name, value in given.items() if name in known}, as_json=as_json)
+def part_from_flat(part: Any, arguments: Mapping[str, Any], *, as_json: bool = False) -> Any:
+    """Return a question, a price or facts from those of the flat names that belong to it."""
+    names = part.flat_fields()
+    return part.from_flat({name: value for name, value in arguments.items() if name in names}, as_json=as_json)
 
 
 def plan_without_data(question: Question, payment: Payment, *, max_items_per_user: int | None) -> Plan:
     """Plan a question of which no data are known but the bound on a user's items."""
-    return planned(question, payment, Facts(max_items_per_user=max_items_per_user))
+    return plan_question(question, payment, Facts(max_items_per_user=max_items_per_user))
 
 
 class Paying(Protocol):
-    """What a budget says of the price of a question."""
+    """A budget, as far as it decides the price of a question."""
 
     @property
     def usual_delta(self) -> Fraction:
-        """That of a question that needs one and names none; 0 where it has none."""
+        """The delta of a question that needs one and names none; 0 where the budget has none."""
         ...
 
     @property
     def sharing(self) -> Sharing:
-        """What a share of it is."""
+        """The meaning of a share of this budget."""
         ...
 
 
-def planned(
+def plan_question(
     question: Question,
     payment: Payment,
     facts: Facts,
-    paying: Paying | None = None,
+    budget: Paying | None = None,
     *,
     make: Callable[..., Plan] | None = None,
 ) -> Plan:
-    """The plan of a question, made by `make` where somebody knows some.
+    """Return the plan of a question, made by `make` where somebody knows some facts.
 
     For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
     took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
     it, and the budget says no more than the delta.
     """
-    of, delta = kind(question.verb), payment.exact_delta
-    make, needed = make or of, delta is None and of.needs_delta(question)
+    plan_type, delta = plan_class(question.verb), payment.exact_delta
+    make, needs_delta = make or plan_type, delta is None and plan_type.needs_delta(question)
     if payment.share is None:
         if payment.epsilon is None and payment.accuracy is None:
-            raise unpriced(question.verb, [*(["share"] if paying else []), *of.accuracies])
-        if paying is not None and needed and paying.usual_delta:
-            payment = payment.replace(delta=paying.usual_delta)
+            raise missing_price(question.verb, [*(["share"] if budget else []), *plan_type.accuracies])
+        if budget is not None and needs_delta and budget.usual_delta:
+            payment = payment.replace(delta=budget.usual_delta)
         return make(question=question, payment=payment, facts=facts)
-    if paying is None:
+    if budget is None:
         hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
         raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
     from dpselect.queries.price import by_share, three_digits
 
-    wanted, shares = Fraction(payment.share), paying.sharing
-    if needed:
-        of_share = shares.delta(wanted)
-        if not of_share:
+    share, sharing = Fraction(payment.share), budget.sharing
+    if needs_delta:
+        largest_delta = sharing.delta(share)
+        if not largest_delta:
             hint = "make a budget with a delta, or give a domain where there is one"
             raise ParameterError("delta", "be in the budget for this question", "0", hint)
-        delta = three_digits(min(parameters.DELTA, of_share))
+        delta = three_digits(min(parameters.DELTA, largest_delta))
 
-    def at(epsilon: Fraction) -> Plan:
+    def plan_at(epsilon: Fraction) -> Plan:
         return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)
 
-    found: Plan = by_share(at, shares.part, wanted, shares.start(wanted))
-    shares.check_failure(found, wanted)
-    return found
+    plan: Plan = by_share(plan_at, sharing.part, share, sharing.start(share))
+    sharing.check_failure(plan, share)
+    return plan

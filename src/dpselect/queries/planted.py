@@ -22,7 +22,7 @@ from dpselect.queries.plan import Plan
 from dpselect.queries.top.discovery import FoundTop
 from dpselect.queries.top.groups import TopByGroup
 from dpselect.queries.top.plan import TopKPlan
-from dpselect.queries.union.accuracy import FURTHEST, least
+from dpselect.queries.union.accuracy import FURTHEST, least_number
 from dpselect.queries.union.terms import UnionTerms
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ CHANCE = Fraction(1, 100)
 PRECISION = 128
 
 
-def fewest(
+def fewest_people(
     plan: Plan,
     rows: OfRows | None = None,
     release: Release | None = None,
@@ -53,8 +53,8 @@ def fewest(
     if law is None:
         return None
     general = of_any(plan.price.epsilon, plan.price.delta)
-    counted = max(_least(general, chance), _least(law, chance))
-    return (counted - 1) // periods + 1
+    people = max(_least(general, chance), _least(law, chance))
+    return (people - 1) // periods + 1
 
 
 def _law(plan: Plan, release: Release | None) -> Law | None:
@@ -101,13 +101,13 @@ def _of_selection(selection: Any, release: Release | None) -> Law | None:
 
 
 def of_any(epsilon: Fraction, delta: Fraction) -> Law:
-    """Group privacy at its best: no (epsilon, delta)-DP release shows a text of so many people more often."""
+    """Return the law of group privacy at its best: no (epsilon, delta)-DP release shows such a text more often."""
     law = geometric(epsilon, delta) if delta else None
     return lambda people: arb(0) if law is None else law.at(Fraction(people)).ball(PRECISION)
 
 
 def of_limited(terms: Terms, *, groups: int = 1) -> Law:
-    """Limited domain: an item has to beat bottom, once for a call, whatever k; so in each of the `groups` of a user."""
+    """Return the law of limited domain: an item has to beat bottom once a call, in each of the `groups` of a user."""
     pick, threshold = terms.epsilon_per_pick, terms.delta_threshold
 
     def law(people: int) -> arb:
@@ -118,7 +118,10 @@ def of_limited(terms: Terms, *, groups: int = 1) -> Law:
 
 
 def of_sparse(mechanism: LimitedDomainSparse) -> Law:
-    """A noisy threshold: the first item that passes has no more than all people, and its own noise only lowers it."""
+    """Return the law of a noisy threshold: the first item that passes has no more users than all people.
+
+    Its own noise only lowers it.
+    """
     terms = mechanism.terms
     rate = terms.epsilon_of_threshold / terms.sensitivity
 
@@ -130,13 +133,16 @@ def of_sparse(mechanism: LimitedDomainSparse) -> Law:
 
 
 def of_union(mechanism: Any) -> Law:
-    """A set union: the chance at the largest weight that so many people can give, in each round, for each item."""
+    """Return the law of a set union: its chance at the largest weight that so many people can give.
+
+    It is added up over the rounds and the items.
+    """
     max_items = mechanism.max_items_per_user or 1  # who has no bound gives all to one item
 
     def law(people: int) -> arb:
         if isinstance(mechanism, RenyiShaped):
             in_each = (
-                max(curve.at(Fraction(people * one.share(1))).ball(PRECISION) for one, curve in of_round)
+                max(curve.at(Fraction(people * conditions.share(1))).ball(PRECISION) for conditions, curve in of_round)
                 for of_round in mechanism.shares
             )
             return max_items * people * sum(in_each, arb(0))
@@ -147,10 +153,10 @@ def of_union(mechanism: Any) -> Law:
 
 
 def _least(law: Law, chance: Fraction) -> int:
-    """The least number of people for which the law is not certainly at most `chance`."""
+    """Return the least number of people for which the law is not certainly at most `chance`."""
 
     def enough(people: int) -> bool:
         with ctx.workprec(PRECISION):
             return not bool(law(people) <= enclose(chance))
 
-    return least(enough) or FURTHEST
+    return least_number(enough) or FURTHEST

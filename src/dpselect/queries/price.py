@@ -28,18 +28,18 @@ Miss = Callable[[Fraction], int | Fraction | None]
 """From an epsilon to the least that can be asked of it; None where nothing can be said."""
 
 
-def number_at(place: int) -> Fraction:
-    """The numbers of three digits in their order; that at place 0 is 1.
+def number_at(index: int) -> Fraction:
+    """Return a number of three digits by its index in their order; that at index 0 is 1.
 
     >>> number_at(0), number_at(899), number_at(-1)
     (Fraction(1, 1), Fraction(999, 100), Fraction(999, 1000))
     """
-    decade, rest = divmod(place, PER_DECADE)
-    return Fraction(FIRST + rest, FIRST) * Fraction(10) ** decade
+    decade, offset = divmod(index, PER_DECADE)
+    return Fraction(FIRST + offset, FIRST) * Fraction(10) ** decade
 
 
 def place_of(number: Fraction) -> int:
-    """The place of the largest number of three digits that is at most this one."""
+    """Return the index of the largest number of three digits that is at most this one."""
     decade = math.floor(math.log10(number))
     while number < Fraction(10) ** decade:
         decade -= 1
@@ -49,7 +49,7 @@ def place_of(number: Fraction) -> int:
 
 
 def three_digits(number: Fraction) -> Fraction:
-    """Rounded down, so that it can be said."""
+    """Round down to three digits, so that the number can be named."""
     return number_at(place_of(number))
 
 
@@ -66,27 +66,27 @@ def by_share(
     share: Fraction,
     start: Fraction,
 ) -> Asked:
-    """The question of the largest epsilon whose `part` of a budget is at most the share.
+    """Return the question of the largest epsilon whose `part` of a budget is at most the share.
 
     An epsilon that is refused as too small counts as one that fits; where the last is such a one, its error is raised.
     """
     search = Search(make, part, share)
-    place = min(max(place_of(start), LOWEST), HIGHEST)
+    index = min(max(place_of(start), LOWEST), HIGHEST)
     while not search.done:
-        search.look(place)
-        place = search.next(place)
-    found = search.found
-    if isinstance(found, ParameterError):
-        raise ParameterError(found.parameter, found.must, found.came, "take a larger share")
-    if found is None:
+        search.look(index)
+        index = search.next(index)
+    best = search.found
+    if isinstance(best, ParameterError):
+        raise ParameterError(best.parameter, best.must, best.came, "take a larger share")
+    if best is None:
         hint = "where a delta was named, a smaller one may do"
         raise ParameterError("share", "be larger for this question", percent(share, up=True), hint)
-    return found
+    return best
 
 
 @dataclass
 class Search(Generic[Asked]):
-    """What is known so far: the last place that fits, with its question, and the first that does not."""
+    """The state of a search: the last index that fits, with its question, and the first that does not."""
 
     make: Callable[[Fraction], Asked]
     part: Callable[[Asked], Fraction]
@@ -94,79 +94,82 @@ class Search(Generic[Asked]):
     low: int = LOWEST - 1
     high: int = HIGHEST + 1
     found: Asked | ParameterError | None = None
-    seen: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
-    looks: int = 0
+    points: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
+    tries: int = 0
 
     @property
     def done(self) -> bool:
-        """Is nothing left between them?"""
+        """Nothing is left between them."""
         return self.high - self.low <= 1
 
-    def look(self, place: int) -> None:
-        """Does this one fit?"""
-        self.looks += 1
-        epsilon = number_at(place)
+    def look(self, index: int) -> None:
+        """Try the question at an index, and narrow the search by whether it fits."""
+        self.tries += 1
+        epsilon = number_at(index)
         try:
-            asked = self.make(epsilon)
+            plan = self.make(epsilon)
         except ParameterError as error:
             if not error.parameter.startswith("epsilon"):  # also that of one pick, or of one count
                 raise
-            self.low, self.found = place, error
+            self.low, self.found = index, error
             return
-        part = self.part(asked)
+        part = self.part(plan)
         if part <= self.share:
-            self.low, self.found = place, asked
+            self.low, self.found = index, plan
         else:
-            self.high = place
+            self.high = index
         if part > 0:
-            self.seen.append((math.log(epsilon), math.log(part / self.share)))
+            self.points.append((math.log(epsilon), math.log(part / self.share)))
 
-    def next(self, place: int) -> int:
-        """Where the line through the last two parts, on logarithms, meets the share; later, halfway."""
+    def next(self, index: int) -> int:
+        """Return the next index: where the line through the last two parts, on logarithms, meets the share.
+
+        Later, halfway.
+        """
         low, high = self.low, self.high
-        if self.looks > QUICK:
-            wanted = (low + high) // 2
-        elif not self.seen:  # too small to be asked, or free
-            wanted = place + PER_DECADE // 2
+        if self.tries > QUICK:
+            guess = (low + high) // 2
+        elif not self.points:  # too small to be asked, or free
+            guess = index + PER_DECADE // 2
         else:
-            (x, y), power = self.seen[-1], USUAL_POWER
-            if len(self.seen) > 1:
-                (u, v) = self.seen[-2]
+            (x, y), power = self.points[-1], USUAL_POWER
+            if len(self.points) > 1:
+                (u, v) = self.points[-2]
                 power = (y - v) / (x - u)
             aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
-            wanted = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
-        return min(max(wanted, low + 1), high - 1)
+            guess = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
+        return min(max(guess, low + 1), high - 1)
 
 
 # ---- for an accuracy ---------------------------------------------------------------------------------------
 
 
-def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
-    """The least epsilon of three digits, up to 100, at which so much can be asked.
+def price_for(name: str, target: int, miss: Miss, cheaper: str) -> Fraction:
+    """Return the least epsilon of three digits, up to 100, at which so much can be asked.
 
     What can be asked falls about as 1 / epsilon, so a guess from the last one is near. Where it leads nowhere, steps
     double until there is an end on both sides, and then the middle is tried; so it is each fourth time, whatever else.
     What is returned has been tried, and so has the epsilon before it, which is not enough.
     """
-    low, high, guess, step, tries = BOTTOM - 1, TOP + 1, place(Fraction(1)), 1, 0
+    low, high, guess, step, tries = BOTTOM - 1, TOP + 1, ceiling_place(Fraction(1)), 1, 0
     while high - low > 1:
         epsilon, tries = number_at(guess), tries + 1
-        least = _tried(miss, epsilon)
-        enough = least is not None and least <= wanted
-        low, high = (low, guess) if enough else (guess, high)
+        reached = _tried(miss, epsilon)
+        is_enough = reached is not None and reached <= target
+        low, high = (low, guess) if is_enough else (guess, high)
         if low == TOP:
-            raise _refusal(name, wanted, least, cheaper)
-        near = guess if least is None else place(epsilon * (least + 1) / (wanted + 1))
-        if low >= BOTTOM and high <= TOP and (tries % 4 == 0 or not low < near < high):
-            near = (low + high) // 2
-        elif not low < near < high:
-            near, step = (high - step if enough else low + step), 2 * step
-        guess = min(max(near, low + 1), high - 1)
+            raise _refusal(name, target, reached, cheaper)
+        next_guess = guess if reached is None else ceiling_place(epsilon * (reached + 1) / (target + 1))
+        if low >= BOTTOM and high <= TOP and (tries % 4 == 0 or not low < next_guess < high):
+            next_guess = (low + high) // 2
+        elif not low < next_guess < high:
+            next_guess, step = (high - step if is_enough else low + step), 2 * step
+        guess = min(max(next_guess, low + 1), high - 1)
     return number_at(high)
 
 
 def _tried(miss: Miss, epsilon: Fraction) -> int | Fraction | None:
-    """What can be asked, None of an epsilon that is too small for the method."""
+    """Return the least that can be asked at an epsilon; None where it is too small for the method."""
     try:
         return miss(epsilon)
     except ParameterError as error:
@@ -175,14 +178,14 @@ def _tried(miss: Miss, epsilon: Fraction) -> int | Fraction | None:
         return None
 
 
-def _refusal(name: str, wanted: int, least: int | Fraction | None, cheaper: str) -> ParameterError:
-    if least is None:
-        return ParameterError(name, "be left out here", wanted, "the accuracy is not known beforehand")
-    must = f"be at least {least.__ceil__():,}, which costs epsilon {formatting.price(MOST_FOR_ACCURACY)}"
-    return ParameterError(name, must, wanted, f"a larger {name} is cheaper{cheaper}")
+def _refusal(name: str, target: int, reached: int | Fraction | None, cheaper: str) -> ParameterError:
+    if reached is None:
+        return ParameterError(name, "be left out here", target, "the accuracy is not known beforehand")
+    requirement = f"be at least {reached.__ceil__():,}, which costs epsilon {formatting.price(MOST_FOR_ACCURACY)}"
+    return ParameterError(name, requirement, target, f"a larger {name} is cheaper{cheaper}")
 
 
-def place(epsilon: Fraction) -> int:
-    """The place of the first epsilon of three digits that is not below this one."""
+def ceiling_place(epsilon: Fraction) -> int:
+    """Return the index of the first epsilon of three digits that is not below this one."""
     below = place_of(epsilon)
     return max(BOTTOM, below if number_at(below) == epsilon else below + 1)

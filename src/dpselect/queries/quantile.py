@@ -20,10 +20,10 @@ from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, Certifie
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.queries.facts import cut_by
+from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.price import price_for
-from dpselect.queries.values import OfValues, paid
+from dpselect.queries.values import OfValues, answer_from_values
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
@@ -64,75 +64,75 @@ class QuantilePlan(OfValues):
     mechanism: CertifiedQuantiles = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
-        """The mechanism: of one question, or of one in every group."""
+    def derive_fields(self) -> None:
+        """Set the mechanism: of one question, or of one in every group."""
         if self.question.bounds is None and self.per_user is PerUser.MEAN:
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
-            mechanism = self._by_group(self.asked_groups(self.question.by))
+            mechanism = self._by_group(self.resolve_groups(self.question.by))
         elif self.payment.within is None:
-            mechanism = self._mechanism(self.given_epsilon)
+            mechanism = self._mechanism(self.requested_epsilon)
         else:
             mechanism = self._near_enough(self.payment.within)
         set_fields(self, mechanism=mechanism)
 
     @property
     def per_user(self) -> PerUser | None:
-        """Which value of a user with several takes part; None where each user has one value."""
+        """The rule for the value of a user who has several; None where each user has one value."""
         which: str | None = self.question.per_user
         return None if which is None else PerUser(which)
 
     @property
-    def _asked(self) -> dict[str, Any]:
+    def _grid_parameters(self) -> dict[str, Any]:
         return {"q": self.question.q, "bounds": self.question.bounds, "step": self.question.step}
 
     def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> CertifiedQuantiles:
-        return CertifiedQuantiles(**self._asked, delta=self.delta, epsilon=epsilon, kind=kind)
+        return CertifiedQuantiles(**self._grid_parameters, delta=self.delta, epsilon=epsilon, kind=kind)
 
     def _by_group(self, groups: ResolvedGroups) -> CertifiedQuantiles:
-        """The mechanism of one group, at the price of the groups that one user counts in."""
+        """Return the mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
-        from dpselect.queries.groups import in_groups
+        from dpselect.queries.groups import plan_groups
 
         if self.payment.within is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
-        make = partial(QuantileByGroup, **self._asked)
-        table, mechanism = in_groups(groups, self.given_epsilon, self.delta, make)
+        make = partial(QuantileByGroup, **self._grid_parameters)
+        table, mechanism = plan_groups(groups, self.requested_epsilon, self.delta, make)
         set_fields(self, table=table)
         return mechanism.each
 
     def _nearest(self, epsilon: Fraction) -> CertifiedQuantiles:
-        """At one price, the mechanism that promises most."""
-        kinds = dict.fromkeys((OneQuantile, better_for(*self._asked.values())))
-        return min((self._mechanism(epsilon, kind) for kind in kinds), key=lambda one: one.gap(BETA))
+        """Return, at one price, the mechanism of the smallest gap."""
+        kinds = dict.fromkeys((OneQuantile, better_for(*self._grid_parameters.values())))
+        return min((self._mechanism(epsilon, kind) for kind in kinds), key=lambda mechanism: mechanism.gap(BETA))
 
-    def _near_enough(self, wanted: int) -> CertifiedQuantiles:
-        """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
+    def _near_enough(self, within: int) -> CertifiedQuantiles:
+        """Return the mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
-        price = price_for("within", wanted, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
+        price = price_for("within", within, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
         mechanism = self._nearest(price)
-        set_fields(self, asked=describe_target_ranks(wanted, price, quantiles=len(mechanism.shares)))
+        set_fields(self, asked=describe_target_ranks(within, price, quantiles=len(mechanism.shares)))
         return mechanism
 
     @property
     def method(self) -> str:
-        """What answers."""
+        """The name of the mechanism that answers."""
         return type(self.mechanism.quantiles).__name__
 
     @property
     def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
+        """The price that any answer promises, and costs at most."""
         return self.mechanism.privacy if self.table is None else self.table.privacy
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are. Each answer says more of itself."""
-        return self.near if self.table is None else self.table.accuracy(self.near, self.scale)
+        """The accuracy for any data; each answer adds its own."""
+        return self.planned_accuracy if self.table is None else self.table.accuracy(self.planned_accuracy, self.scale)
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         m, within, by = self.mechanism, self.payment.within, self.question.by
         return {
             "q": m.shares,
@@ -178,18 +178,20 @@ class QuantilePlan(OfValues):
         """Write the release: how many users too many lie below and above each value follows from what was drawn."""
         width, table = self.mechanism.users_width(BETA), self.table
         users = [outcome.users] if outcome.groups is None else [group.users for group in outcome.groups]
-        ranked = [one for answer in self._answers(outcome, users) for one in self._ranked(answer)]
-        worst = tuple(max((getattr(one, name) for one in ranked), default=0) for name in TOO_MANY)
-        several, scale = len(self.mechanism.shares) > 1, self.scale
+        ranked = [rank for answer in self._answers(outcome, users) for rank in self._ranked(answer)]
+        worst = tuple(max((getattr(rank, name) for rank in ranked), default=0) for name in TOO_MANY)
+        has_several, scale = len(self.mechanism.shares) > 1, self.scale
         if table is None:
-            near = ranks((worst[0], worst[1]), users[0] or 0, width, several, self._counted, scale)
+            good = ranks((worst[0], worst[1]), users[0] or 0, width, has_several, self._counted_values, scale)
         else:
-            near = table.accuracy(ranks_of_groups((worst[0], worst[1]), several, self._counted, scale), scale)
-            near += users_of_groups(width, scale)
+            good = table.accuracy(
+                ranks_of_groups((worst[0], worst[1]), has_several, self._counted_values, scale), scale
+            )
+            good += users_of_groups(width, scale)
         release = write_release(
             outcome,
             self.statement(),
-            near,
+            good,
             kind=Kind.VALUES,
             columns=self.by,
             ranked=ranked,
@@ -213,33 +215,33 @@ class QuantilePlan(OfValues):
 
     def _ranked(self, answer: CertifiedValues) -> list[Ranked]:
         """Return how far each value of an answer is from its rank."""
-        found = zip(self.mechanism.too_many(answer, BETA), answer.below, answer.above, strict=True)
-        return [Ranked(*too_many, below, above) for too_many, below, above in found]
+        distances = zip(self.mechanism.too_many(answer, BETA), answer.below, answer.above, strict=True)
+        return [Ranked(*too_many, below, above) for too_many, below, above in distances]
 
     @property
-    def _counted(self) -> str:
-        """Which value of a user counts, in words."""
+    def _counted_values(self) -> str:
+        """The value of a user that counts, in words."""
         return quantile_sentences.describe_counted(
             self.question.per_user, bounded=self.mechanism.grid.bounds is not None
         )
 
     @property
-    def near(self) -> Accuracy:
-        """How far answers may be from their ranks, of one group or of all rows, before there is one."""
+    def planned_accuracy(self) -> Accuracy:
+        """The distance of answers from their ranks, of one group or of all rows, before there is one."""
         mechanism = self.mechanism
         return planned_ranks(
             mechanism.gap(BETA).__ceil__(),
             mechanism.added(BETA) if mechanism.counts_decide(BETA) else None,
             len(mechanism.shares) > 1,
-            self._counted,
+            self._counted_values,
             self.scale,
             shared=RecursiveQuantiles.SHARED if mechanism.kind is RecursiveQuantiles else None,
         )
 
     @property
     def scale(self) -> Scale:
-        """Which users count."""
-        groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
+        """The users who count."""
+        groups = None if self.table is None else tighter_bound(self.table.most, self.table.listed)
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def statement(self) -> Statement:
@@ -247,10 +249,10 @@ class QuantilePlan(OfValues):
         mechanism, grid = self.mechanism, self.mechanism.grid
         if isinstance(grid, Unbounded):
             parameters: dict[str, object] = {"q": mechanism.shares, "digits": DIGITS}
-            where = quantile_sentences.describe_digits(DIGITS, grid.value(grid.points - 1), grid.step)
+            grid_sentence = quantile_sentences.describe_digits(DIGITS, grid.value(grid.points - 1), grid.step)
         else:
             parameters = {"q": mechanism.shares, "bounds": grid.bounds}
-            where = quantile_sentences.describe_grid(*grid.bounds, grid.step)
+            grid_sentence = quantile_sentences.describe_grid(*grid.bounds, grid.step)
         parameters |= {"step": grid.step, "epsilon_per_pick": mechanism.epsilon_per_pick}
         parameters["epsilon_of_cells"] = mechanism.rate
         several = levels(len(mechanism.shares)) if mechanism.kind is RecursiveQuantiles else None
@@ -258,7 +260,7 @@ class QuantilePlan(OfValues):
             parameters["levels"] = several
         per_user, in_groups = self.question.per_user, self.table is not None
         sentences = quantile_sentences.describe_quantiles(
-            mechanism.shares, per_user=per_user, grid=where, levels=several, in_groups=in_groups
+            mechanism.shares, per_user=per_user, grid=grid_sentence, levels=several, in_groups=in_groups
         )
         cells = quantile_sentences.describe_cells(
             mechanism.rate, several=len(mechanism.shares) > 1, in_groups=in_groups
@@ -272,8 +274,8 @@ class QuantilePlan(OfValues):
 
 def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:
     """Return the quantiles as they were drawn, with the noisy numbers of users on either side."""
-    found = zip(answer.values, answer.below, answer.above, strict=True)
-    return tuple(DrawnItem(value, users_below=below, users_above=above) for value, below, above in found)
+    quantiles = zip(answer.values, answer.below, answer.above, strict=True)
+    return tuple(DrawnItem(value, users_below=below, users_above=above) for value, below, above in quantiles)
 
 
 @check_keywords
@@ -313,4 +315,4 @@ def quantile(
     """
     question = OneEach(q, bounds=bounds, step=step)
     payment = Payment(epsilon=epsilon, delta=delta, share=share)
-    return paid(question, payment, values, budget=budget, fresh=fresh)
+    return answer_from_values(question, payment, values, budget=budget, fresh=fresh)

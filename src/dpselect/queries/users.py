@@ -21,7 +21,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import Facts, Rows, cut_by
+from dpselect.queries.facts import Facts, Rows, tighter_bound
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.price import price_for
 from dpselect.questions.parts import By, ResolvedGroups
@@ -46,7 +46,7 @@ EVERYBODY = Span(0, 1)  # the domain of one item
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UsersPlan(Plan):
-    """How many distinct users the rows that are kept have, in all or in each of some listed groups.
+    """Numbers of distinct users of the rows that are kept, in all or in each of some listed groups.
 
     One user moves the number of all by 1, or at most `max_groups_per_user` numbers of groups by 1 each. The price is
     epsilon alone; or, of all users, what follows from `within`.
@@ -60,40 +60,40 @@ class UsersPlan(Plan):
     mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
     table: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
-        """The noise, by how many numbers one user moves."""
+    def derive_fields(self) -> None:
+        """Set the noise, by how many numbers one user moves."""
         if self.payment.delta:
-            must = "be left out: numbers of users need none"
-            raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
+            requirement = "be left out: numbers of users need none"
+            raise ParameterError("delta", requirement, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
-            set_fields(self, table=self.asked_groups(self.question.by))
+            set_fields(self, table=self.resolve_groups(self.question.by))
         refuse_large_domain(max_domain_size(self.domain) or 0, MAX_COUNTED_ITEMS)
         within = self.payment.within
-        epsilon = self.given_epsilon if within is None else self._near_enough(within)
+        epsilon = self.requested_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
-        """The narrower noise for all numbers at once; both cost every account the same, or less."""
-        most, numbers = 1 if self.table is None else self.table.groups_per_user, max_domain_size(self.domain)
-        plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
-        if numbers is None or most < FEWEST_SHARED:
+        """Return the narrower noise for all numbers at once; both cost every account the same, or less."""
+        max_groups, numbers = 1 if self.table is None else self.table.groups_per_user, max_domain_size(self.domain)
+        plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=max_groups)
+        if numbers is None or max_groups < FEWEST_SHARED:
             return plain
         from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
-        shared = HistogramSharedLaplace(epsilon=epsilon, items=numbers, max_items_per_user=most)
+        shared = HistogramSharedLaplace(epsilon=epsilon, items=numbers, max_items_per_user=max_groups)
         return plain if plain.width(BETA, numbers) <= shared.width(BETA, numbers) else shared
 
-    def _near_enough(self, wanted: int) -> Fraction:
-        """The epsilon that follows from how near the number of all users must be."""
+    def _near_enough(self, within: int) -> Fraction:
+        """Return the epsilon that follows from how near the number of all users must be."""
         if self.table is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
-        price = price_for("within", wanted, lambda epsilon: self._noise(epsilon).width(BETA), "")
-        set_fields(self, asked=describe_target_users(wanted, price))
+        price = price_for("within", within, lambda epsilon: self._noise(epsilon).width(BETA), "")
+        set_fields(self, asked=describe_target_users(within, price))
         return price
 
     @property
     def domain(self) -> Domain:
-        """What is counted: the groups, or one item, which every row has."""
+        """The items that are counted: the groups, or one item, which every row has."""
         return EVERYBODY if self.groups is None else self.groups
 
     @property
@@ -102,35 +102,35 @@ class UsersPlan(Plan):
         return self.by[0] if len(self.by) == 1 else self.by
 
     @property
-    def kept(self) -> int | None:
-        """In how many groups a user counts."""
+    def max_counted_per_user(self) -> int | None:
+        """The bound on the groups that a user counts in."""
         return None if self.table is None else self.table.groups_per_user
 
     @property
     def method(self) -> str:
-        """What answers."""
+        """The name of the mechanism that answers."""
         return type(self.mechanism).__name__
 
     @property
     def price(self) -> Privacy:
-        """What any answer promises, and costs."""
+        """The price that any answer promises, and costs."""
         return self.mechanism.privacy
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where only reading tells how many groups there are."""
+        """The accuracy for any data; nothing where only reading tells how many groups there are."""
         numbers = max_domain_size(self.domain)
-        return accuracy.NOTHING if numbers is None else self._near(numbers)
+        return accuracy.NOTHING if numbers is None else self._accuracy_for(numbers)
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
         return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.key_fields)}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
-        """Nothing: bounds on items, and what the items are, play no part."""
+        """Return no facts: bounds on items, and what the items are, play no part."""
         if rows.excluded is not None:
             hint = "where='item <> ...' keeps the users of other rows"
             raise ParameterError("exclude", "be left out for users", came(rows.excluded), hint)
@@ -141,46 +141,48 @@ class UsersPlan(Plan):
         if self.groups is not None:
             with naming_parameter("groups"):
                 engine.check(self.groups, max_items=MAX_COUNTED_ITEMS)
-        return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
+        return lambda draws, progress: self.draw(self.count_users(engine, progress), draws)
 
-    def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
-        """The numbers of users: of each group, or of the one item that every row has; without rows it is not there."""
+    def count_users(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
+        """Count the users of each group, or of the one item that every row has; without rows that item is absent."""
         if self.groups is not None:
             return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
         return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
 
     def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:
-        """The numbers with noise. One below 0 becomes 0, by which nothing but the noisy number is looked at."""
+        """Return the noisy counts, cut at 0: post-processing, so it costs nothing."""
         return [max(0, number) for number in self.mechanism(counts.counts, draws=draws)]
 
     def draw(self, counts: CountGroups, draws: Draws) -> Outcome:
         """Draw the noisy numbers of users."""
         noisy = enumerate(self.noisy(counts, draws))
-        items = tuple(DrawnItem(counts.label(place, 0), number) for place, number in noisy)
+        items = tuple(DrawnItem(counts.label(index, 0), number) for index, number in noisy)
         return Outcome(items=items, secure=draws.secure)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; it has all groups."""
         numbers = max(1, len(outcome.items))
-        statement, near, width = self._statement(numbers), self._near(numbers), self._width(numbers)
-        release = write_release(outcome, statement, near, kind=Kind.SET, counted=True, width=width)
+        statement, good, width = self._statement(numbers), self._accuracy_for(numbers), self._width(numbers)
+        release = write_release(outcome, statement, good, kind=Kind.SET, counted=True, width=width)
         return release if self.asked is None else self.asked.added_to(release)
 
     def _width(self, numbers: int) -> int:
-        """How far any of so many noisy numbers may be off."""
+        """Return how far any of so many noisy numbers may be off."""
         return self.mechanism.width(BETA, numbers)
 
-    def _near(self, numbers: int) -> Accuracy:
-        """How near so many numbers are."""
+    def _accuracy_for(self, numbers: int) -> Accuracy:
+        """Return how near so many numbers are."""
         if self.table is None:
             return accuracy.count_of_users(self._width(1), self.scale)
-        near = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
-        return near + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else near
+        good = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
+        return good + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else good
 
     @property
     def scale(self) -> Scale:
-        """Which users count."""
-        return Scale(groups=cut_by(self.kept, self.groups), period=self.period, rows=self.row_bound)
+        """The users who count."""
+        return Scale(
+            groups=tighter_bound(self.max_counted_per_user, self.groups), period=self.period, rows=self.row_bound
+        )
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""

@@ -13,8 +13,8 @@ from dpselect.draws import Draws, secure
 from dpselect.ledger.budget import Budget, LedgerSource, parse_budget
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
-from dpselect.queries.outline import asked_with, log_question, outline
-from dpselect.queries.plan import Plan, planned
+from dpselect.queries.outline import log_question, outline, with_question
+from dpselect.queries.plan import Plan, plan_question
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Scores
 from dpselect.release.answers.outcome import Outcome
@@ -36,7 +36,7 @@ class OfValues(Plan):
         return self.answer(self.draw(values, draws))
 
 
-def paid(
+def answer_from_values(
     question: Question,
     payment: Payment,
     values: object,
@@ -44,19 +44,26 @@ def paid(
     budget: Budget | LedgerSource | None,
     fresh: bool,
 ) -> Release:
-    """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
-    parameters.flag("fresh", fresh)
-    paying = parse_budget(budget)
-    plan: Any = planned(question, payment, NOTHING, paying)
-    warn_if_weak(plan.ceiling)
-    said, draws = outline(plan), secure()
-    log_question(plan, paying)
-    if paying is None:
-        return asked_with(said, plan.select(values, draws))
-    paying.check(plan.price.neighbors)
+    """Plan a question about values and answer it.
 
-    asked = {**plan.key, "secure": draws.secure}
-    what = "scores" if isinstance(question, Scores) else "values"
-    known = fingerprint(plan.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
+    Values have no fingerprint: an answer is found again only where the budget names them.
+    """
+    parameters.flag("fresh", fresh)
+    account = parse_budget(budget)
+    plan: Any = plan_question(question, payment, NOTHING, account)
+    warn_if_weak(plan.ceiling)
+    outlined, draws = outline(plan), secure()
+    log_question(plan, account)
+    if account is None:
+        return with_question(outlined, plan.select(values, draws))
+    account.check(plan.price.neighbors)
+
+    key = {**plan.key, "secure": draws.secure}
+    source = "scores" if isinstance(question, Scores) else "values"
+    fingerprinted = fingerprint(
+        plan.verb, key, {"source": source, "snapshot": account.snapshot}, account.snapshot is not None
+    )
     answer = partial(plan.select, values)
-    return known.with_repeat_price(paying.pay(plan, known, lambda: asked_with(said, answer(draws)), fresh=fresh))
+    return fingerprinted.with_repeat_price(
+        account.pay(plan, fingerprinted, lambda: with_question(outlined, answer(draws)), fresh=fresh)
+    )

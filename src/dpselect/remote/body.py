@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Rows
-from dpselect.queries.plan import Plan, kind, unpriced
+from dpselect.queries.plan import Plan, missing_price, plan_class
 from dpselect.questions.parts import Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
@@ -35,12 +35,12 @@ def body_of_plan(plan: Plan, rows: RowsOfBody) -> Body:
 
 def body_of(question: Question, payment: Payment, rows: RowsOfBody) -> Body:
     """Return the body of a question at a price. What was left out stays so: the owner may have declared it."""
-    plan_class, filled_question = kind(question.verb), _fill_undeclared(question)
-    facts = plan_class.facts_of(rows, question)
+    verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
+    facts = verb_plan.facts_of(rows, question)
     if payment.share is not None:
         _plan_at_any_epsilon(plan_class, filled_question, payment, facts).of(rows)
     elif payment.epsilon is None and payment.accuracy is None:
-        raise unpriced(plan_class.verb, plan_class.accuracies)
+        raise missing_price(plan_class.verb, plan_class.accuracies)
     else:
         warn_if_weak(plan_class(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_row_fields(question, rows)}

@@ -16,7 +16,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import CanonicalSet
-from dpselect.mechanisms.joint.ranked import ranked, subset
+from dpselect.mechanisms.joint.ranked import rank_counts, subset
 from dpselect.papers import JointSequence, JointSet
 from dpselect.papers.joint_paths import Paths
 from dpselect.papers.joint_sequence import SequenceWays, sequence_within
@@ -99,7 +99,7 @@ def test_the_number_of_sets_and_sequences_within_a_loss():
     for d in range(1, 8):
         for counts in sorted_grid(d, 3 if d < 6 else 2):
             for k in range(1, min(d, 4) + 1):
-                rows = ranked(counts, k)
+                rows = rank_counts(counts, k)
                 for ways, loss in ((SetWays(rows), joint_loss), (SequenceWays(rows), sequence_loss)):
                     found = losses(counts, k, loss).values()
                     for m in range(rows.spread + 2):
@@ -108,7 +108,7 @@ def test_the_number_of_sets_and_sequences_within_a_loss():
 
 def test_a_set_within_a_loss_is_uniform():
     for counts in sorted_grid(5, 3):
-        rows = ranked(counts, 3)
+        rows = rank_counts(counts, 3)
         for m in range(rows.spread + 1):
             within = [s for s, x in losses(counts, 3, joint_loss).items() if x <= m]
             found = law(lambda draws, m=m, rows=rows: tuple(sorted(SetWays(rows).within(m).draw(draws))))
@@ -117,7 +117,7 @@ def test_a_set_within_a_loss_is_uniform():
 
 def test_a_sequence_within_a_loss_is_uniform():
     for counts in sorted_grid(5, 3):
-        rows = ranked(counts, 3)
+        rows = rank_counts(counts, 3)
         for m in range(rows.spread + 1):
             within = [s for s, x in losses(counts, 3, sequence_loss).items() if x <= m]
             found = law(lambda draws, m=m, rows=rows: tuple(sequence_within(rows.reach(m), draws)))
@@ -198,7 +198,7 @@ class Twin:
     epsilon: Fraction = Fraction(1)
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
-        rows = ranked(counts, self.k)
+        rows = rank_counts(counts, self.k)
         rate = self.epsilon if self.wrong == "epsilon for epsilon / 2" else self.epsilon / 2
         sequence = self.wrong == "t_i - i ways for the i-th"
         ways: Any = SequenceWays(rows) if sequence else SetWays(rows)

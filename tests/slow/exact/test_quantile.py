@@ -14,7 +14,7 @@ from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect._ground.reals import enclose
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
-from dpselect.mechanisms.quantile import NearRank, Stretches, around
+from dpselect.mechanisms.quantile import NearRank, Stretches, enclosing_places
 from dpselect.testing import law
 from tests.exact.laws import (
     BITS,
@@ -227,7 +227,7 @@ def test_values_near_the_rank_are_found_in_any_order(places, q, reach):
     n, points, given = len(places), 2 * 10**6, places.copy()
     ordered = np.sort(places)
     first, last = max(0, int(q * n) - reach), min(n - 1, int(q * n) + reach)
-    under, among = around(places, first, last)
+    under, among = enclosing_places(places, first, last)
     assert np.sort(among)[[first - under, last - under]].tolist() == ordered[[first, last]].tolist()
     near = NearRank.rank(places, points, q, reach).stretches
     low, high = int(ordered[first]), int(ordered[last])

@@ -122,8 +122,8 @@ def test_blocks_and_refusals_keep_the_law(r: Fraction, rate: Fraction, monkeypat
         monkeypatch.setattr(spread_users, "BEYOND", beyond)
         for values in [(), (0, 0, 1, 3), (1,) * 9 + (2,), (0,) * 30 + (3,) * 40, (0, 1, 1, 2, 2, 2, 3)]:
             for start, stop in ((0, 32), (3, 29), (8, 13), (5, 6)):
-                one = CellRange(Spread.of(counted(values), cells), start, stop, r, rate, grain)
-                found = law(lambda draws, one=one: (Blocks.of(one).propose(draws),))
+                one = CellRange(Spread.from_users(counted(values), cells), start, stop, r, rate, grain)
+                found = law(lambda draws, one=one: (Blocks.cover(one).propose(draws),))
                 with ctx.workprec(BITS):
                     lost = found.pop((None,), arb(0))
                     kept = {(max(start, c * grain),): p / (1 - lost) for (c,), p in found.items()}
@@ -135,11 +135,11 @@ def test_blocks_and_refusals_keep_the_law(r: Fraction, rate: Fraction, monkeypat
 
 def test_numbers_beyond_64_bits_keep_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     values, r = (0, 0, 1, 1, 1, 2, 3), Fraction(1, 3)
-    one = CellRange(Spread.of(counted(values), 4), 1, 15, r, Fraction(3))
-    usual = law(lambda draws: (Blocks.of(one).propose(draws),))
+    one = CellRange(Spread.from_users(counted(values), 4), 1, 15, r, Fraction(3))
+    usual = law(lambda draws: (Blocks.cover(one).propose(draws),))
     monkeypatch.setattr(spread_users, "FITS", 0)
-    assert Blocks.of(one).weights.scores.dtype == object
-    assert same(law(lambda draws: (Blocks.of(one).propose(draws),)), usual)
+    assert Blocks.cover(one).weights.scores.dtype == object
+    assert same(law(lambda draws: (Blocks.cover(one).propose(draws),)), usual)
 
 
 # ---- privacy ----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms import RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union import renyi_curve
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, check, power, steepest
-from dpselect.mechanisms.set_union.renyi_shaped import given
+from dpselect.mechanisms.set_union.renyi_shaped import weigh_by_steps
 from dpselect.testing import SeededDraws
 from tests.exact.laws import BITS, at_most, delta_between, same, worst_delta
 from tests.exact.renyi_laws import (
@@ -388,9 +388,9 @@ def test_weights_are_what_users_give():
     steps = ((1, 7), (2, 5), (4, 3))
     kept = sets_of([(0,), (0, 1), (), (1, 2, 3), (0, 2, 3, 4)], 6)
     expected = [7 + 5 + 3, 5 + 3, 3 + 3, 3 + 3, 3, 0]
-    assert given(kept, [steps, ((4, 1),)]).tolist() == [expected, [3, 2, 2, 2, 1, 0]]
+    assert weigh_by_steps(kept, [steps, ((4, 1),)]).tolist() == [expected, [3, 2, 2, 2, 1, 0]]
     with pytest.raises(IndexError):
-        given(sets_of([(0, 1, 2, 3, 4)], 5), [steps])
+        weigh_by_steps(sets_of([(0, 1, 2, 3, 4)], 5), [steps])
 
 
 def test_users_keep_no_more_than_they_may_and_common_items_come_back():

@@ -17,11 +17,11 @@ import pytest
 
 from dpselect._ground.methods import NeedsBound, method_row, names
 from dpselect.mechanisms import CertifiedQuantiles, LimitedDomain, Peeling, Quantile, RecursiveQuantiles
-from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
+from dpselect.mechanisms.gaps import FACTORS, exponential, failure_per_step, kth, log_others
 from dpselect.mechanisms.shared_noise import SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
-from dpselect.queries.price import number_at, place
+from dpselect.queries.price import ceiling_place, number_at
 from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
 from dpselect.release.answers.target_accuracy import TargetAccuracy
@@ -59,7 +59,7 @@ def worst(mechanism: Any, within: int, histograms: Histograms) -> float:
 def before(asked: TargetAccuracy | None) -> Fraction:
     """The price before the one that follows: a little smaller."""
     assert asked is not None
-    return number_at(place(asked.epsilon) - 1)
+    return number_at(ceiling_place(asked.epsilon) - 1)
 
 
 # ---- a top k: the rate of a pick --------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def limited(k: int, pick: Fraction) -> Any:
 
 def wanted(k: int, candidates: int = 4, within: int = WITHIN, picks: int | None = None) -> Fraction:
     """The least epsilon of a pick."""
-    return kth(Fraction(1), others(candidates, k), k if picks is None else picks, BETA) / (within + 1)
+    return kth(Fraction(1), log_others(candidates, k), k if picks is None else picks, BETA) / (within + 1)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -113,12 +113,12 @@ def test_a_smaller_epsilon_of_a_pick_is_refused(made: Any, name: str) -> None:
     ("k", "candidates"), [(1, 2), (2, 3), (10, 1000), (FACTORS, 10**4), (50_000, 10**6), (7, 10**500)]
 )
 def test_the_gap_to_the_kth_best_is_below_the_union_bound_and_the_product_is_kept(k: int, candidates: int) -> None:
-    gap, many = float(kth(Fraction(1), others(candidates, k), k, BETA)), others(candidates, k)
+    gap, many = float(kth(Fraction(1), log_others(candidates, k), k, BETA)), log_others(candidates, k)
     log = math.fsum(np.log1p(math.exp(many - gap) / np.arange(1, k + 1)))
     assert log <= -math.log1p(-BETA) <= log * (1.0001 if k <= FACTORS else 1.01)
     assert gap <= math.log(k / BETA) + many
-    assert gap <= float(exponential(Fraction(1), others(candidates), each(BETA, k))) * (1 + 1e-9)
-    assert kth(Fraction(1), others(k, k), k, BETA) == 0
+    assert gap <= float(exponential(Fraction(1), log_others(candidates), failure_per_step(BETA, k))) * (1 + 1e-9)
+    assert kth(Fraction(1), log_others(k, k), k, BETA) == 0
 
 
 # ---- a top k: the price -----------------------------------------------------------------------------------

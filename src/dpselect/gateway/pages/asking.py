@@ -16,7 +16,7 @@ from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
 from dpselect.gateway.pages.conditions import Condition, parse_typed
-from dpselect.queries.plan import kind
+from dpselect.queries.plan import plan_class
 from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.questions import QUESTIONS
@@ -131,7 +131,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(verb, data)
     menus = _menus(verb, data, items, values.get("during", ""))
     controls: dict[str, Control] = {}
-    for name, field in {**_FORM_FIELDS, **kind(verb).fields()}.items():
+    for name, field in {**_FORM_FIELDS, **plan_class(verb).fields()}.items():
         menu = _menu(name, field, menus)
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
             typed_value = values.get(name, "" if field.default in (None, MISSING, False, True) else str(field.default))
@@ -139,7 +139,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
             help, shape = strip_links(field.metadata["help"]), field.metadata["kind"].shape
             controls[name] = Control(name, help, shape, menu, value)
     dependencies, filled_names = _dependencies(verb), {name for name, control in controls.items() if control.value}
-    prices = ("share", *kind(verb).accuracies, "epsilon")
+    prices = ("share", *plan_class(verb).accuracies, "epsilon")
     return Form(
         data=data,
         datasets=described,

@@ -65,8 +65,8 @@ class ChoiceByGroup:
     def __call__(
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
     ) -> dict[object, object]:
-        """Of {group: {item: count}}, with every item of the domain in each group, the chosen item of every group."""
+        """Return the chosen item of every group, for {group: {item: count}} with all items in each group."""
         if not isinstance(counts, Mapping):
             raise ParameterError("counts", "be a mapping of groups to mappings of items to counts", came(counts))
         source = secure(draws)
-        return {group: next(iter(self.each(of, draws=source))) for group, of in counts.items()}
+        return {group: next(iter(self.each(item_counts, draws=source))) for group, item_counts in counts.items()}

@@ -34,9 +34,9 @@ class ExponentialMechanism(Choice):
     step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def gap(self, beta: float, candidates: int) -> Fraction:
-        """No candidate has a score that is larger by more than this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.others(candidates), beta)
+        """Return the gap: no candidate has a score that is larger by more, but with probability beta."""
+        return gaps.exponential(self.rate, gaps.log_others(candidates), beta)
 
-    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """One categorical draw."""
-        return draws.categorical(among.weights(self.rate))
+    def pick(self, candidates: Candidates, draws: Draws) -> tuple[int, int]:
+        """Draw a candidate as (group, member) in proportion to its weight."""
+        return draws.categorical(candidates.weights(self.rate))

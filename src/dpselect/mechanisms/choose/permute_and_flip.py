@@ -38,23 +38,23 @@ class PermuteAndFlip(Choice):
     step: ClassVar[type[PureDP]] = PureDP
 
     def gap(self, beta: float, candidates: int) -> Fraction:
-        """No candidate has a score that is larger by more than this, but with probability beta."""
-        return gaps.flipped(self.rate, gaps.others(candidates), beta)
+        """Return the gap: no candidate has a score that is larger by more, but with probability beta."""
+        return gaps.flipped(self.rate, gaps.log_others(candidates), beta)
 
-    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """Uniform among those accepted."""
-        weights = among.weights(self.rate)
+    def pick(self, candidates: Candidates, draws: Draws) -> tuple[int, int]:
+        """Draw uniformly among the candidates that were accepted, as (group, member)."""
+        weights = candidates.weights(self.rate)
         heads = draws.group_bernoullis(weights)
-        place = draws.below(sum(count for _, count in heads))
+        head = draws.below(sum(count for _, count in heads))
         for group, count in heads:
-            if place < count:
+            if head < count:
                 return _alike(weights, group, draws)
-            place -= count
+            head -= count
         raise AssertionError("a place below the number of heads falls into a group")
 
 
 def _alike(weights: Weights, group: int, draws: Draws) -> tuple[int, int]:
-    """Any candidate of the same score: they are exchangeable, and the heads of all may stand under one of them."""
+    """Draw any candidate of the same score: they are exchangeable, and the heads of all may stand under one of them."""
     if weights.sizes is not None:
         return group, draws.below(weights.size(group))
     equal = np.flatnonzero(weights.scores == weights.scores[group])

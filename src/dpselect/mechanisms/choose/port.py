@@ -15,7 +15,7 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, parse_neighbors, single_step
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, parse_candidates
 from dpselect.mechanisms.port import set_fields
 
 
@@ -36,7 +36,7 @@ class Choice(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """One step of this epsilon."""
+        """The price: one step of this epsilon."""
         return single_step(self.step(Fraction(self.epsilon)), self.neighbors)
 
     @property
@@ -45,17 +45,17 @@ class Choice(ABC):
         return Fraction(self.epsilon) / ((1 if self.monotonic else 2) * Fraction(self.sensitivity))
 
     @abstractmethod
-    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """The chosen candidate as (group, member)."""
+    def pick(self, candidates: Candidates, draws: Draws) -> tuple[int, int]:
+        """Draw the chosen candidate as (group, member)."""
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """The chosen candidate, as one index or label."""
-        among = candidates(counts)
-        return among.names([self.pick(among, secure(draws))])
+        """Choose a candidate, as one index or label."""
+        candidates = parse_candidates(counts)
+        return candidates.names([self.pick(candidates, secure(draws))])
 
 
 def parse(choice: Choice) -> None:
-    """Parameters become exact values, or a clear error before any data is touched."""
+    """Parse the parameters into exact values, before any data is touched."""
     if parameters.listed_size("k", choice.k) != 1:
         raise ParameterError("k", "be 1, since this mechanism chooses one", choice.k, "Peeling selects the top k")
     set_fields(

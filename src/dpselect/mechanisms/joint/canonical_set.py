@@ -33,9 +33,9 @@ class CanonicalSet(JointMechanism):
         [0, 2]
     """
 
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
-        """The chosen ranks: a class, then a set of it."""
-        classes = Classes.of(among, self.rate)
+    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+        """Draw the chosen ranks: a class, then a set of it."""
+        classes = Classes.for_ranked(ranked, self.rate)
         return classes.draw(*draws.sample_product(classes), draws)
 
 
@@ -46,51 +46,51 @@ class Classes:
     Family h has the t up to `window`, family k + h those beyond, where little is left (a hint for the draws).
     """
 
-    among: Ranked
+    ranked: Ranked
     rate: Fraction
     window: int
 
     @classmethod
-    def of(cls, among: Ranked, rate: Fraction) -> Classes:
-        """With the window that ends where all sets together weigh less than about e^-45."""
-        log_sets = float(choose(among.items, among.k, 64).log())
-        far = ceil((log_sets + NEGLIGIBLE) / float(rate))
-        kth = int(among.top[-1])
-        return cls(among, rate, max(among.k, min(among.items, among.within(kth - far))))
+    def for_ranked(cls, ranked: Ranked, rate: Fraction) -> Classes:
+        """Return the classes with the window that ends where all sets together weigh less than about e^-45."""
+        log_sets = float(choose(ranked.items, ranked.k, 64).log())
+        reach = ceil((log_sets + NEGLIGIBLE) / float(rate))
+        kth = int(ranked.top[-1])
+        return cls(ranked, rate, max(ranked.k, min(ranked.items, ranked.within(kth - reach))))
 
     @cached_property
     def sizes(self) -> list[int]:
-        """k families of each kind (none where it would be empty), then the top set."""
-        near, far = self.window - self.among.k, self.among.items - self.window
-        return [size for size in (near, far) if size for _ in range(self.among.k)] + [1]
+        """The sizes of k families of each kind (none where it would be empty), then that of the top set."""
+        near_size, far_size = self.window - self.ranked.k, self.ranked.items - self.window
+        return [size for size in (near_size, far_size) if size for _ in range(self.ranked.k)] + [1]
 
-    def place(self, family: int, x: int) -> tuple[int, int]:
-        """(h, t)."""
-        beyond = family >= self.among.k or self.window == self.among.k
-        return family % self.among.k, (self.window if beyond else self.among.k) + 1 + x
+    def ranks_of_class(self, family: int, x: int) -> tuple[int, int]:
+        """Return (h, t) of a class."""
+        beyond = family >= self.ranked.k or self.window == self.ranked.k
+        return family % self.ranked.k, (self.window if beyond else self.ranked.k) + 1 + x
 
     def draw(self, family: int, x: int, draws: Draws) -> list[int]:
-        """The ranks of a uniform set of a class."""
+        """Draw the ranks of a uniform set of a class."""
         if family == len(self.sizes) - 1:
-            return list(range(self.among.k))
-        held, last = self.place(family, x)
-        free = subset(draws, last - held - 2, self.among.k - held - 1)
-        return [*range(held), *(held + 1 + r for r in free), last - 1]
+            return list(range(self.ranked.k))
+        fixed, last = self.ranks_of_class(family, x)
+        free = subset(draws, last - fixed - 2, self.ranked.k - fixed - 1)
+        return [*range(fixed), *(fixed + 1 + r for r in free), last - 1]
 
     def loss(self, family: int, x: int) -> int:
-        """The loss c_(h + 1) - c_t of a class, 0 for the top set."""
+        """Return the loss c_(h + 1) - c_t of a class, 0 for the top set."""
         if family == len(self.sizes) - 1:
             return 0
-        held, last = self.place(family, x)
-        return int(self.among.top[held]) - self.among.count(last - 1)
+        fixed, last = self.ranks_of_class(family, x)
+        return int(self.ranked.top[fixed]) - self.ranked.count(last - 1)
 
     def fall(self, family: int, x: int, bits: int) -> arb:
-        """exp(-rate loss)."""
+        """Return the ball of exp(-rate loss)."""
         return power(-self.rate * self.loss(family, x), bits)
 
     def rise(self, family: int, x: int, bits: int) -> arb:
-        """How many sets the class has: the k - h - 1 others are any of the t - h - 2 ranks between."""
+        """Return the number of sets of the class: the k - h - 1 others are any of the t - h - 2 ranks between."""
         if family == len(self.sizes) - 1:
             return arb(1)
-        held, last = self.place(family, x)
-        return choose(last - held - 2, self.among.k - held - 1, bits)
+        fixed, last = self.ranks_of_class(family, x)
+        return choose(last - fixed - 2, self.ranked.k - fixed - 1, bits)

@@ -16,7 +16,7 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, parse_nei
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.mechanisms.joint.ranked import Ranked, ranked
+from dpselect.mechanisms.joint.ranked import Ranked, rank_counts
 from dpselect.mechanisms.port import set_fields
 
 
@@ -36,7 +36,7 @@ class JointMechanism(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """One bounded-range step of this epsilon."""
+        """The price: one bounded-range step of this epsilon."""
         return single_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
 
     @property
@@ -49,22 +49,22 @@ class JointMechanism(ABC):
         return Fraction(self.epsilon) / (2 * moves * self.sensitivity)
 
     def gap(self, beta: float, items: int) -> Fraction:
-        """The loss is at most this, but with probability beta."""
+        """Return what the loss does not exceed, but with probability beta."""
         return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
 
     @abstractmethod
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
-        """The chosen ranks, best first where the answer is a ranking."""
+    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+        """Draw the chosen ranks, best first where the answer is a ranking."""
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels: best first, or a set as ascending indices or labels in an order of their own."""
-        among = ranked(counts, self.k)
-        ranks = self.ranks(among, secure(draws))
-        return among.names(ranks) if self.ordered else among.unordered(ranks)
+        """Select k indices or labels: best first, or a set as ascending indices or labels in an order of their own."""
+        ranked = rank_counts(counts, self.k)
+        ranks = self.ranks(ranked, secure(draws))
+        return ranked.names(ranks) if self.ordered else ranked.unordered(ranks)
 
 
 def parse(joint: JointMechanism) -> None:
-    """Parameters become exact values, or a clear error before any data is touched."""
+    """Parse the parameters into exact values, before any data is touched."""
     set_fields(
         joint,
         k=parameters.listed_size("k", joint.k),

@@ -22,7 +22,7 @@ from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, curve_places, largest
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
@@ -34,7 +34,7 @@ GROUPED = (*ONE_ROUND, RenyiShaped)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
-    """What a user of t = 1, 2, ... items contributes to each, in parts of 1 / unit; the probability at each weight.
+    """The contribution of a user of t = 1, 2, ... items to each, in parts of 1 / unit; the probability at each weight.
 
     Of several lists of shares, the rows of an array, an item has several weights, and `weight_of` makes one of them.
     """
@@ -44,62 +44,64 @@ class Round:
     law: MonotoneProbability
     weight_of: Callable[[Int64], Int64] | None = None
 
-    def weights(self, found: WeightGroups) -> WeightGroups:
-        """The same groups with the one weight that decides, which several of them may have."""
-        return found if self.weight_of is None else replace(found, weights=self.weight_of(found.weights))
+    def weights(self, groups: WeightGroups) -> WeightGroups:
+        """Return the groups with the one weight that decides, which several of them may have."""
+        return groups if self.weight_of is None else replace(groups, weights=self.weight_of(groups.weights))
 
 
 def rounds_of(mechanism: Any) -> tuple[Round, ...]:
-    """A mechanism as weights that are added up, and probabilities of release."""
+    """Return a mechanism as weights that are added up, and probabilities of release."""
     if not isinstance(mechanism, GROUPED):
-        hint = f"take one of {', '.join(one.__name__ for one in GROUPED)}"
+        hint = f"take one of {', '.join(mechanism_type.__name__ for mechanism_type in GROUPED)}"
         raise ParameterError(
             "method", "be one whose users do not look at others' contributions", type(mechanism).__name__, hint
         )
-    most = mechanism.max_items_per_user
-    if most > MOST_SHARES:
-        raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} in the engine", most)
+    max_items = mechanism.max_items_per_user
+    if max_items > MOST_SHARES:
+        raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} in the engine", max_items)
     if isinstance(mechanism, RenyiShaped):
-        return tuple(_of_shares(of_round, most) for of_round in mechanism.shares)
-    shares = [mechanism.share(t) for t in range(1, most + 1)]
+        return tuple(_of_shares(of_round, max_items) for of_round in mechanism.shares)
+    shares = [mechanism.share(t) for t in range(1, max_items + 1)]
     unit = max(share.denominator for share in shares)  # all of them divide UNIT, a power of 2
     parts = np.array([int(share * unit) for share in shares], dtype=np.int64)
     return (Round(shares=parts, unit=unit, law=mechanism.law),)
 
 
-def _of_shares(of_round: Sequence[Shares], most: int) -> Round:
-    shares = np.stack([_of_steps(one.steps, most) for one, _ in of_round])
-    return Round(shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: places(weights.T, of_round))
+def _of_shares(of_round: Sequence[Shares], max_items: int) -> Round:
+    shares = np.stack([_of_steps(conditions.steps, max_items) for conditions, _ in of_round])
+    return Round(
+        shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: curve_places(weights.T, of_round)
+    )
 
 
-def _of_steps(steps: tuple[tuple[int, int], ...], most: int) -> Int64:
-    """The share of every t: that of the first step which reaches it."""
+def _of_steps(steps: tuple[tuple[int, int], ...], max_items: int) -> Int64:
+    """Return the share of every t: that of the first step which reaches it."""
     ends, shares = np.array(steps, dtype=np.int64).T
-    return np.asarray(shares[np.searchsorted(ends, np.arange(1, most + 1))], dtype=np.int64)
+    return np.asarray(shares[np.searchsorted(ends, np.arange(1, max_items + 1))], dtype=np.int64)
 
 
 def release_elsewhere(
     mechanism: Any, pairs: PairsElsewhere, *, draws: Draws | None = None, progress: Progress | None = None
 ) -> None:
-    """Run a set union where its pairs are: each round weighs there, decides here, and tells which places."""
+    """Run a set union where its pairs are: each round weighs there, decides here, and says which places."""
     draws, rounds = secure(draws), rounds_of(mechanism)
-    for r, one in enumerate(rounds):
+    for r, union_round in enumerate(rounds):
         if progress:
             progress(r / len(rounds))
-        groups = one.weights(pairs.weigh(one.shares, fresh_key()))
-        pairs.release(released_places(groups, one.unit, one.law, draws))
+        groups = union_round.weights(pairs.weigh(union_round.shares, fresh_key()))
+        pairs.release(released_places(groups, union_round.unit, union_round.law, draws))
 
 
 def released_places(groups: WeightGroups, unit: int, law: MonotoneProbability, draws: Draws, few: int = FEW) -> Int64:
-    """The places of the released items, ascending, when each is released with the probability of its weight."""
+    """Draw the places of the released items, ascending, when each is released with the probability of its weight."""
     starts = np.cumsum(groups.sizes) - groups.sizes
     small = groups.sizes <= few
     sizes = groups.sizes[small]
-    before = np.cumsum(sizes) - sizes
-    places = np.repeat(starts[small] - before, sizes) + np.arange(sizes.sum(), dtype=np.int64)
-    found = [places[draws.bernoullis(np.repeat(groups.weights[small], sizes), unit, law)]]
+    sizes_before = np.cumsum(sizes) - sizes
+    small_places = np.repeat(starts[small] - sizes_before, sizes) + np.arange(sizes.sum(), dtype=np.int64)
+    released = [small_places[draws.bernoullis(np.repeat(groups.weights[small], sizes), unit, law)]]
     for g in np.flatnonzero(~small & (groups.weights > 0)):
         size = int(groups.sizes[g])
         heads = draws.binomial(size, law.at(Fraction(int(groups.weights[g]), unit)))
-        found.append(starts[g] + np.array(subset(draws, size, heads), dtype=np.int64))
-    return np.sort(np.concatenate(found))
+        released.append(starts[g] + np.array(subset(draws, size, heads), dtype=np.int64))
+    return np.sort(np.concatenate(released))

@@ -17,20 +17,20 @@ from dpselect.mechanisms.set_union.release_laws import (
 
 @dataclass(frozen=True)
 class UserCounts:
-    """How many users each item has."""
+    """Weights that are the numbers of users of the items."""
 
     cutoff: None = field(init=False, default=None)
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """One to each."""
+        """Return 1: a user contributes one to each item."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:  # noqa: ARG002 - a policy draws an order
-        """Identity: integer sums do not depend on the order of users."""
+        """Return the sets as they are: integer sums do not depend on the order of users."""
         return sets
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
-        """The number of users of each item."""
+        """Count the users of each item."""
         return numbers_of_users(ordered), 1
 
 

@@ -25,7 +25,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     gaussian_tail,
     not_refuted,
     root_up,
-    some,
+    sample_sizes,
 )
 
 MOST_JOINT = 10**5  # items of a user up to which noise and threshold share delta; beyond, each has half
@@ -59,13 +59,14 @@ class CountGaussian(SetUnion):
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        most = self.max_items_per_user
-        part = delta if most <= MOST_JOINT else delta / 2  # to certify so many numbers of new items would take long
-        deviation = smallest_deviation(epsilon, part) * (1 if most == 1 else root_up(Fraction(most)))
-        if most <= MOST_JOINT:
-            law = GaussianTail(joint_threshold(deviation, epsilon, delta, most), deviation)
+        max_items = self.max_items_per_user
+        # To certify more numbers of new items would take long.
+        part = delta if max_items <= MOST_JOINT else delta / 2
+        deviation = smallest_deviation(epsilon, part) * (1 if max_items == 1 else root_up(Fraction(max_items)))
+        if max_items <= MOST_JOINT:
+            law = GaussianTail(joint_threshold(deviation, epsilon, delta, max_items), deviation)
         else:
-            law = gaussian_tail(deviation, part, most, lambda _: Fraction(1))
+            law = gaussian_tail(deviation, part, max_items, lambda _: Fraction(1))
         set_fields(self, weighting=UserCounts(), law=law, privacy=promise(epsilon, delta, "count, Gaussian"))
 
     @property
@@ -74,7 +75,7 @@ class CountGaussian(SetUnion):
         return self.law.deviation
 
     def noisy(self, counts: Int64, draws: Draws) -> list[int]:
-        """The noisy counts of released items, to the nearest whole number: what decided that they are released."""
+        """Draw the noisy counts of released items, to the nearest whole number: what decided that they are released."""
         steps = draws.gaussians_above(self.deviation, self.threshold, counts)
         return [self.least + int(step) for step in steps]
 
@@ -84,22 +85,22 @@ class CountGaussian(SetUnion):
         return self.threshold.__floor__() + 1
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
-        """From which to which number of users an item may have whose noisy count came to this, above the threshold."""
-        return not_refuted(noisy, self._above, math.ceil(CERTAIN * float(self.deviation)), beta)
+        """Return between which numbers of users an item lies whose noisy count came to this, above the threshold."""
+        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
 
     def width(self, beta: float) -> int:
-        """How near a noisy count is that lies far above the threshold."""
+        """Return how near a noisy count is that lies far above the threshold."""
         return math.ceil(-NormalDist().inv_cdf(beta / 2) * float(self.deviation))
 
-    def _above(self, noisy: int, users: int) -> float:
-        """P(the noisy count is at least this), given that it is above the threshold."""
+    def _tail_if_released(self, noisy: int, users: int) -> float:
+        """Return P(the noisy count is at least this), given that it is above the threshold."""
         deviation, threshold = float(self.deviation), float(self.threshold)
         level = float(noisy - self.least + self.threshold)
         if level <= threshold:
             return 1.0
         gap = (threshold - users) / deviation
-        whole = _tail(gap)
-        return _tail((level - users) / deviation) / whole if whole > 0 else 0.0
+        released = _tail(gap)
+        return _tail((level - users) / deviation) / released if released > 0 else 0.0
 
 
 def _tail(x: float) -> float:
@@ -107,33 +108,33 @@ def _tail(x: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def joint_threshold(deviation: Fraction, epsilon: Fraction, delta: Fraction, most: int) -> Fraction:
-    """The least threshold, to twelve digits, with q(j) + d(j) <= delta for every number j = 1 .. most of new items.
+def joint_threshold(deviation: Fraction, epsilon: Fraction, delta: Fraction, max_items: int) -> Fraction:
+    """Return the least threshold, to twelve digits, with q(j) + d(j) <= delta for every number j of new items.
 
     q(j) is the probability that one of j items of one user is released, d(j) the delta of the noise on the other
     most - j items of that user: docs/mechanisms/set-union.md.
     """
-    guess = max(_guess(deviation, epsilon, delta, most, j) for j in some(most))
+    guess = max(_guess(deviation, epsilon, delta, max_items, j) for j in sample_sizes(max_items))
     raised = (abs(guess) + 1) * FINEST
     while True:
-        found = guess + raised
-        worse = too_much(GaussianTail(found, deviation), epsilon, delta, most)
-        if worse is None:
-            return found
-        guess = max(guess, _guess(deviation, epsilon, delta, most, worse))
+        threshold = guess + raised
+        refused_number = too_much(GaussianTail(threshold, deviation), epsilon, delta, max_items)
+        if refused_number is None:
+            return threshold
+        guess = max(guess, _guess(deviation, epsilon, delta, max_items, refused_number))
         raised *= 2
 
 
-def too_much(law: GaussianTail, epsilon: Fraction, delta: Fraction, most: int) -> int | None:
-    """A number j of new items for which q(j) + d(j) <= delta is not certain, or None: proved for all.
+def too_much(law: GaussianTail, epsilon: Fraction, delta: Fraction, max_items: int) -> int | None:
+    """Return a number j of new items for which q(j) + d(j) <= delta is not certain, or None: proved for all.
 
     q rises with j and d falls, so over a .. b one comparison, of q(b) + d(a), may decide them all.
     """
-    todo = [(1, most)]
+    todo = [(1, max_items)]
     while todo:
         a, b = todo.pop()
         with ctx.workprec(PRECISION):
-            if _released(law, b) + _noise(law.deviation, epsilon, most - a) <= enclose(delta):
+            if _released(law, b) + _noise(law.deviation, epsilon, max_items - a) <= enclose(delta):
                 continue
         if a == b:
             return a
@@ -143,20 +144,20 @@ def too_much(law: GaussianTail, epsilon: Fraction, delta: Fraction, most: int) -
 
 
 def _released(law: GaussianTail, new: int) -> arb:
-    """q: the probability that one of so many items of one user is released, a ball at the current precision."""
+    """Return q: the probability that one of so many items of one user is released, a ball at the current precision."""
     return -((-law.of_gap(law.threshold - 1)).log1p() * new).expm1()
 
 
 def _noise(deviation: Fraction, epsilon: Fraction, shared: int) -> arb:
-    """d: the delta of the noise where one user moves so many counts by 1; a bound at the current precision."""
+    """Return d: the delta of the noise where one user moves so many counts by 1; a bound at the current precision."""
     return gaussian_delta(deviation / root_up(Fraction(shared)), epsilon) if shared else arb(0)
 
 
-def _guess(deviation: Fraction, epsilon: Fraction, delta: Fraction, most: int, new: int) -> Fraction:
-    """Near the threshold that so many new items ask for."""
+def _guess(deviation: Fraction, epsilon: Fraction, delta: Fraction, max_items: int, new: int) -> Fraction:
+    """Return a number near the threshold that so many new items ask for."""
     with ctx.workprec(PRECISION):
-        left = float((enclose(delta) - _noise(deviation, epsilon, most - new)).lower())
-    if left <= 0:
+        remaining = float((enclose(delta) - _noise(deviation, epsilon, max_items - new)).lower())
+    if remaining <= 0:
         return Fraction(1)
-    each = -math.expm1(math.log1p(-left) / new)
-    return 1 - Fraction(float(deviation) * NormalDist().inv_cdf(each))
+    per_item = -math.expm1(math.log1p(-remaining) / new)
+    return 1 - Fraction(float(deviation) * NormalDist().inv_cdf(per_item))

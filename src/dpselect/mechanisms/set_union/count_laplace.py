@@ -50,7 +50,7 @@ class CountLaplace(SetUnion):
 
     @property
     def rate(self) -> Fraction:
-        """Noise z has probability proportional to e^(-rate |z|)."""
+        """The rate of the noise: z has probability proportional to e^(-rate |z|)."""
         return self.law.rate
 
     @property
@@ -64,29 +64,29 @@ class CountLaplace(SetUnion):
         return int(self.threshold)
 
     def noisy(self, counts: Int64, draws: Draws) -> list[int]:
-        """The noisy counts of released items: what decided that they are released."""
+        """Draw the noisy counts of released items: what decided that they are released."""
         steps = draws.laplaces_above(self.rate, self.least, counts)
         return [self.least + int(step) for step in steps]
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
-        """From which to which number of users an item may have whose noisy count came to this."""
-        return not_refuted(noisy, self._above, math.ceil(CERTAIN / self.rate), beta)
+        """Return between which numbers of users an item lies whose noisy count came to this."""
+        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN / self.rate), beta)
 
     def width(self, beta: float) -> int:
-        """How near a noisy count is that lies far above the threshold."""
+        """Return how near a noisy count is that lies far above the threshold."""
         return laplace_width(self.rate, beta)
 
     def divergence(self, order: int) -> Fraction:
-        """The Rényi divergence of any order, but for new items: of as many steps as one user moves counts."""
+        """Return the Rényi divergence of any order, but for new items: of as many steps as one user moves counts."""
         return self.max_items_per_user * divergence(PureDP(self.rate), order)
 
-    def _above(self, noisy: int, users: int) -> float:
-        """P(the noisy count is at least this), given that it reaches the threshold."""
+    def _tail_if_released(self, noisy: int, users: int) -> float:
+        """Return P(the noisy count is at least this), given that it reaches the threshold."""
         if users <= self.least:  # its noise is above 0, where the tail has no memory
             return math.exp(-self.rate * (noisy - self.least))
         return self._tail(noisy - users) / self._tail(self.least - users)
 
     def _tail(self, z: int) -> float:
-        """P(Z >= z)."""
+        """Return P(Z >= z)."""
         q = math.exp(-self.rate)
         return math.exp(-self.rate * z) / (1 + q) if z >= 1 else 1 - math.exp(-self.rate * (1 - z)) / (1 + q)

@@ -52,7 +52,7 @@ class GreedyGeometric(SetUnion):
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        popular, law = _listed(self.popular), geometric(epsilon, delta)
+        popular, law = _parse_popular(self.popular), geometric(epsilon, delta)
         cutoff = nearest(even(epsilon, delta) + Fraction(self.alpha) / epsilon)
         weighting = GreedyUpdate(min(likely(law, cutoff), certain(law)), popular)
         privacy = promise(epsilon, delta, "greedy, truncated geometric")
@@ -67,29 +67,29 @@ class GreedyUpdate:
     popular: tuple[Hashable, ...] = field(default=(), repr=False)
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
-        """All of it, to one of the items."""
+        """Return 1: all goes to one of the items."""
         return Fraction(1)
 
     def order(self, sets: S, draws: Draws) -> S:
-        """Users in random order; items in random order, but those of the public list before all others."""
+        """Order users at random, and items at random, but those of the public list before all others."""
         users, items = draws.order(sets.users), draws.order(sets.size)
-        place_of = {label: place for place, label in enumerate(self.popular)}
+        place_of = {label: index for index, label in enumerate(self.popular)}
         if place_of:
             labels = sets.labels(items)
-            found = (place_of.get(label, place_of.get(str(label), len(place_of))) for label in labels)
-            places = np.fromiter(found, dtype=np.int64, count=len(labels))
-            items = items[np.argsort(places, kind="stable")]
+            public_places = (place_of.get(label, place_of.get(str(label), len(place_of))) for label in labels)
+            order = np.fromiter(public_places, dtype=np.int64, count=len(labels))
+            items = items[np.argsort(order, kind="stable")]
         return by_rank(sets, users, items)
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
-        """User after user."""
+        """Weigh user after user."""
         weights = [0] * ordered.size
         contribute_in_turn(partial(give_one, cutoff=int(self.cutoff)), ordered, weights, progress)
         return np.array(weights, dtype=np.int64), 1
 
 
 def give_one(offsets: Sequence[int], codes: Sequence[int], weights: list[int], cutoff: int) -> None:
-    """Greedy update: each user gives 1 to the first of their items below the cutoff."""
+    """Give 1 of each user to the first of their items below the cutoff: a greedy update."""
     for v in range(len(offsets) - 1):
         for j in range(offsets[v], offsets[v + 1]):
             if weights[codes[j]] < cutoff:
@@ -98,18 +98,18 @@ def give_one(offsets: Sequence[int], codes: Sequence[int], weights: list[int], c
 
 
 def even(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """About the weight of an even chance, ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon, rounded up."""
+    """Return about the weight of an even chance, ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon, rounded up."""
     with ctx.workprec(64):
         return upper((enclose(epsilon).expm1() / enclose(2 * delta)).log1p() / enclose(epsilon))
 
 
 def nearest(weight: Fraction) -> Fraction:
-    """A cutoff: the nearest integer, at least 1."""
+    """Return a cutoff: the nearest integer, at least 1."""
     return up(Fraction(math.floor(weight + Fraction(1, 2))), 1)
 
 
 def likely(law: Geometric, cutoff: Fraction) -> Fraction:
-    """The same cutoff, or one a little above where rounding has left items there unlikely (at a large epsilon)."""
+    """Return the same cutoff, or one a little above where rounding has left items there unlikely."""
     highest = cutoff + 2
     while cutoff < highest and not law.at(cutoff).ball(64) >= 0.9:
         cutoff += 1
@@ -117,15 +117,15 @@ def likely(law: Geometric, cutoff: Fraction) -> Fraction:
 
 
 def certain(law: Geometric) -> Fraction:
-    """A number of users that is released with probability 1, where 1 - p has reached 0: see `Geometric`."""
+    """Return a number of users that is released with probability 1, where 1 - p has reached 0: see `Geometric`."""
     with ctx.workprec(128):
         e = enclose(law.epsilon)
         steps = ((1 - law.low(law.turn)) * e.expm1() / enclose(law.delta)).log1p() / e
         return Fraction(law.turn + max(math.ceil(upper(steps)), 1))
 
 
-def _listed(popular: object) -> tuple[Hashable, ...]:
-    """A public list of items, each at its first place; it may be empty."""
+def _parse_popular(popular: object) -> tuple[Hashable, ...]:
+    """Parse a public list of items, each at its first place; it may be empty."""
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
         raise ParameterError("popular", "be a list of items", came(popular))
     try:

@@ -32,7 +32,7 @@ Weighed = tuple[Weights, int]
 
 
 class Weighting(Protocol):
-    """How much each user contributes to the weight of each of their items."""
+    """The contribution of each user to the weight of each of their items."""
 
     @property
     def cutoff(self) -> Fraction | None:
@@ -40,15 +40,15 @@ class Weighting(Protocol):
         ...
 
     def share(self, t: int) -> Fraction:
-        """What a user of t items contributes to each, or the most they can contribute to one under a policy."""
+        """Return the contribution of a user of t items to each, or under a policy the most for one."""
         ...
 
     def order(self, sets: S, draws: Draws) -> S:
-        """Users, and the items of each, in the random order in which they contribute."""
+        """Put users, and the items of each, into the random order in which they contribute."""
         ...
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
-        """The weights when users contribute one after another, each in the order of their items."""
+        """Return the weights when users contribute one after another, each in the order of their items."""
         ...
 
 
@@ -68,7 +68,7 @@ class SetUnion(ABC):
 
     @abstractmethod
     def __post_init__(self) -> None:
-        """Parse the parameters, and settle the three derived fields."""
+        """Parse the parameters, and set the three derived fields."""
 
     @property
     def threshold(self) -> Fraction:
@@ -77,64 +77,70 @@ class SetUnion(ABC):
 
     @property
     def cutoff(self) -> Fraction | None:
-        """That of the weighting."""
+        """The cutoff of the weighting."""
         return self.weighting.cutoff
 
     def share(self, t: int) -> Fraction:
-        """That of the weighting."""
+        """Return the share of the weighting."""
         return self.weighting.share(t)
 
     def weigh(self, ordered: Sets, progress: Progress | None = None) -> Weighed:
-        """The weights of users in their order, none with more items than the proof allows; only policies take long."""
-        most = self.max_items_per_user
-        if most is not None and ordered.longest > most:
+        """Return the weights of users in their order, none with more items than the proof allows.
+
+        Only policies take long.
+        """
+        max_items = self.max_items_per_user
+        if max_items is not None and ordered.longest > max_items:
             hint = "call the mechanism"
             raise ParameterError("ordered", "be bounded to max_items_per_user", "a user with more", hint)
         return self.weighting.weigh(ordered, progress)
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of the released items, ascending: bound users, order them, weigh, and draw for each item."""
+        """Return the codes of the released items, ascending: bound users, order them, weigh, and draw for each item."""
         return self.weighed(sets, secure(draws), progress)[0]
 
     def weighed(self, sets: Sets, draws: Draws, progress: Progress | None = None) -> tuple[Int64, Weights]:
-        """The same, with the weights of the released items, which are private."""
-        tell = progress or (lambda _: None)
-        tell(0.0)
+        """Return the codes of the released items with their weights, which are private."""
+        report = progress or (lambda _: None)
+        report(0.0)
         ordered = self.weighting.order(bounded(sets, self.max_items_per_user, draws), draws)
-        tell(0.3)
-        weights, unit = self.weigh(ordered, lambda done: tell(0.3 + 0.4 * (done or 0.0)))
-        tell(0.7)
-        found = draws.bernoullis(weights, unit, self.law)
-        tell(1.0)
-        codes = np.flatnonzero(found).astype(np.int64)
+        report(0.3)
+        weights, unit = self.weigh(ordered, lambda done: report(0.3 + 0.4 * (done or 0.0)))
+        report(0.7)
+        is_released = draws.bernoullis(weights, unit, self.law)
+        report(1.0)
+        codes = np.flatnonzero(is_released).astype(np.int64)
         return codes, weights[codes]
 
 
 def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
-    """The fields that a caller gave become exact; (epsilon, delta)."""
+    """Parse the fields that a caller gave into exact values; return (epsilon, delta)."""
     epsilon = parameters.epsilon("epsilon", mechanism.epsilon)
     delta = parameters.probability("delta", mechanism.delta)
     set_fields(mechanism, epsilon=epsilon, delta=delta)
-    given = {one.name: one for one in fields(mechanism) if one.init}
-    if "max_items_per_user" in given:
-        most, unbounded = mechanism.max_items_per_user, given["max_items_per_user"].default is None
-        if most is not None or not unbounded:
-            set_fields(mechanism, max_items_per_user=_bound(most))
-    if "alpha" in given:
+    parameter_fields = {parameter.name: parameter for parameter in fields(mechanism) if parameter.init}
+    if "max_items_per_user" in parameter_fields:
+        max_items, may_be_unbounded = (
+            mechanism.max_items_per_user,
+            parameter_fields["max_items_per_user"].default is None,
+        )
+        if max_items is not None or not may_be_unbounded:
+            set_fields(mechanism, max_items_per_user=_bound(max_items))
+    if "alpha" in parameter_fields:
         set_fields(mechanism, alpha=parameters.not_negative("alpha", mechanism.alpha))
     return epsilon, delta
 
 
 def _bound(value: object) -> int:
-    """The most items of one user: no more than there are parts in 1."""
-    most = parameters.whole_number("max_items_per_user", value, minimum=1)
-    if most > UNIT:
-        raise ParameterError("max_items_per_user", "be at most 2^30", most)
-    return most
+    """Parse the most items of one user: no more than there are parts in 1."""
+    max_items = parameters.whole_number("max_items_per_user", value, minimum=1)
+    if max_items > UNIT:
+        raise ParameterError("max_items_per_user", "be at most 2^30", max_items)
+    return max_items
 
 
 def up(number: Fraction, unit: int) -> Fraction:
-    """A cutoff, rounded up to parts of 1 / unit: at least 1 part in `unit`, and inside 64 bits."""
+    """Round a cutoff up to parts of 1 / unit: at least 1 part in `unit`, and inside 64 bits."""
     if number >= LARGEST:
         raise ParameterError("epsilon", "be large enough for a cutoff below 2^32", "a smaller value")
     return Fraction(max(-(-number.numerator * unit // number.denominator), unit), unit)

@@ -42,7 +42,7 @@ class Formula:
     formula: Callable[[], arb]
 
     def ball(self, bits: int) -> arb:
-        """The number's ball."""
+        """Return the ball of the number."""
         with ctx.workprec(bits + MORE):
             return self.formula()
 
@@ -55,11 +55,11 @@ class LaplaceTail:
     rate: Fraction
 
     def at(self, weight: Fraction) -> Real:
-        """e^(-rate gap) / 2 for a gap of threshold - weight >= 0, and 1 - e^(rate gap) / 2 for one below."""
+        """Return e^(-rate gap) / 2 for a gap of threshold - weight >= 0, and 1 - e^(rate gap) / 2 for one below."""
         return Formula(lambda: self.of_gap(self.threshold - weight))
 
     def of_gap(self, gap: Fraction) -> arb:
-        """The ball at the current precision."""
+        """Return the ball at the current precision."""
         half = (-enclose(self.rate * abs(gap))).exp() / 2
         return half if gap >= 0 else 1 - half
 
@@ -72,11 +72,14 @@ class DiscreteLaplaceTail:
     rate: Fraction
 
     def at(self, weight: Fraction) -> Real:
-        """q^gap / (1 + q) for a gap of threshold - weight >= 1 and q = e^-rate, and 1 - q^(1 - gap) / (1 + q) below."""
+        """Return q^gap / (1 + q), q = e^-rate, for a gap of threshold - weight >= 1.
+
+        Below 1 - q^(1 - gap) / (1 + q).
+        """
         return Formula(lambda: self.of_gap(self.threshold - int(weight)))
 
     def of_gap(self, gap: Fraction) -> arb:
-        """The ball at the current precision."""
+        """Return the ball at the current precision."""
         beyond = (-enclose(self.rate * (gap if gap >= 1 else 1 - gap))).exp() / (1 + (-enclose(self.rate)).exp())
         return beyond if gap >= 1 else 1 - beyond
 
@@ -89,11 +92,11 @@ class GaussianTail:
     deviation: Fraction
 
     def at(self, weight: Fraction) -> Real:
-        """erfc((threshold - weight) / (sqrt(2) deviation)) / 2."""
+        """Return erfc((threshold - weight) / (sqrt(2) deviation)) / 2."""
         return Formula(lambda: self.of_gap(self.threshold - weight))
 
     def of_gap(self, gap: Fraction) -> arb:
-        """The ball at the current precision."""
+        """Return the ball at the current precision."""
         return (enclose(gap / self.deviation) / arb(2).sqrt()).erfc() / 2
 
 
@@ -118,23 +121,23 @@ class Geometric:
         return Fraction(n)
 
     def at(self, weight: Fraction) -> Real:
-        """The probability at the integer part of a weight."""
-        return Formula(lambda: self._at(int(weight)))
+        """Return the probability at the integer part of a weight."""
+        return Formula(lambda: self._chance(int(weight)))
 
-    def _at(self, n: int) -> arb:
+    def _chance(self, n: int) -> arb:
         if n <= self.turn:
             return self.low(n)
         fall = (-enclose(self.epsilon * (n - self.turn))).exp()
-        rest = fall * (1 - self.low(self.turn)) - enclose(self.delta) * (1 - fall) / enclose(self.epsilon).expm1()
-        return 1 - rest.max(arb(0))
+        missed = fall * (1 - self.low(self.turn)) - enclose(self.delta) * (1 - fall) / enclose(self.epsilon).expm1()
+        return 1 - missed.max(arb(0))
 
     def low(self, n: int) -> arb:
-        """delta (e^(n epsilon) - 1) / (e^epsilon - 1)."""
+        """Return delta (e^(n epsilon) - 1) / (e^epsilon - 1)."""
         return enclose(self.delta) * enclose(self.epsilon * n).expm1() / enclose(self.epsilon).expm1()
 
 
 def geometric(epsilon: Fraction, delta: Fraction) -> Geometric:
-    """Truncated geometric selection, its turn found as Desfontaines, Voss and Gipson give it.
+    """Return truncated geometric selection, its turn found as Desfontaines, Voss and Gipson give it.
 
     turn = floor(ln((e^epsilon + 2 delta - 1) / ((e^epsilon + 1) delta)) / epsilon) + 1. The number under the floor is
     never an integer: that would be an algebraic equation for e^epsilon that is no identity (delta < 1).
@@ -143,9 +146,9 @@ def geometric(epsilon: Fraction, delta: Fraction) -> Geometric:
     while True:
         with ctx.workprec(bits):
             e, d = enclose(epsilon).exp(), enclose(delta)
-            whole = (((e + 2 * d - 1) / ((e + 1) * d)).log() / enclose(epsilon)).floor().unique_fmpz()
-        if whole is not None:
-            return Geometric(epsilon, delta, int(whole) + 1)
+            turn = (((e + 2 * d - 1) / ((e + 1) * d)).log() / enclose(epsilon)).floor().unique_fmpz()
+        if turn is not None:
+            return Geometric(epsilon, delta, int(turn) + 1)
         bits *= 2
 
 
@@ -159,39 +162,41 @@ Tail = LaplaceTail | GaussianTail
 
 
 def root_up(square: Fraction) -> Fraction:
-    """A rational just above the square root, to eighteen digits or more."""
+    """Return a rational just above the square root, to eighteen digits or more."""
     scale = 2**128
     return Fraction(math.isqrt(math.ceil(square * scale)) + 1, 2**64)
 
 
-def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, most: int, share: Share) -> Fraction:
-    """The least weight, to twelve digits, above which t new items of share(t) each, t = 1 .. most, are rarely released.
+def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int, share: Share) -> Fraction:
+    """Return the least weight, to twelve digits, above which t new items of share(t) each are rarely released.
 
     `share` must not rise with t. `tail(threshold)` is the probability of release.
     """
-    guess = max(_guess(tail, delta, t, share(t)) for t in some(most))
+    guess = max(_guess(tail, delta, t, share(t)) for t in sample_sizes(max_items))
     raised = (abs(guess) + 1) * FINEST
-    found = guess + raised
-    while (worse := refused(tail(found), delta, most, share)) is not None:
+    guessed = guess + raised
+    while (refused_number := first_refused(tail(guessed), delta, max_items, share)) is not None:
         raised *= 2
-        found = max(found, _guess(tail, delta, worse, share(worse))) + raised
-    return found
+        guessed = max(guessed, _guess(tail, delta, refused_number, share(refused_number))) + raised
+    return guessed
 
 
-def laplace_tail(rate: Fraction, delta: Fraction, most: int, share: Share) -> LaplaceTail:
-    """Laplace noise of this rate, above the least threshold for new items."""
-    return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), delta, most, share), rate)
+def laplace_tail(rate: Fraction, delta: Fraction, max_items: int, share: Share) -> LaplaceTail:
+    """Return Laplace noise of this rate, above the least threshold for new items."""
+    return LaplaceTail(
+        threshold(lambda threshold_value: LaplaceTail(threshold_value, rate), delta, max_items, share), rate
+    )
 
 
-def discrete_laplace_tail(rate: Fraction, delta: Fraction, most: int) -> DiscreteLaplaceTail:
-    """Whole Laplace noise of this rate, and the least threshold of 2 or more for up to `most` new items of 1 each.
+def discrete_laplace_tail(rate: Fraction, delta: Fraction, max_items: int) -> DiscreteLaplaceTail:
+    """Return whole Laplace noise of this rate, and the least threshold of 2 or more for that many new items of 1 each.
 
     It is near 1 + ln(1 / ((1 + q) q(most))) / rate, with q = e^-rate; q(most) is that of `one_of`.
     """
     if rate < Fraction(1, WIDEST):
         raise ParameterError("epsilon", "be large enough for noise of a rate above 2^-50", "a smaller value")
     with ctx.workprec(PRECISION):
-        allowed = one_of(delta, most)
+        allowed = new_item_bound(delta, max_items)
         bound = -(allowed * (1 + (-enclose(rate)).exp())).log() / enclose(rate)
         least = max(Fraction(2), Fraction(1 + upper(bound).__ceil__()))
 
@@ -205,21 +210,23 @@ def discrete_laplace_tail(rate: Fraction, delta: Fraction, most: int) -> Discret
     return DiscreteLaplaceTail(least, rate)
 
 
-def gaussian_tail(deviation: Fraction, delta: Fraction, most: int, share: Share) -> GaussianTail:
-    """Gaussian noise of this deviation, above the least threshold for new items."""
-    return GaussianTail(threshold(lambda at: GaussianTail(at, deviation), delta, most, share), deviation)
+def gaussian_tail(deviation: Fraction, delta: Fraction, max_items: int, share: Share) -> GaussianTail:
+    """Return Gaussian noise of this deviation, above the least threshold for new items."""
+    return GaussianTail(
+        threshold(lambda threshold_value: GaussianTail(threshold_value, deviation), delta, max_items, share), deviation
+    )
 
 
-def refused(tail: Tail, delta: Fraction, most: int, share: Share) -> int | None:
-    """A number of items t <= most for which the tail is not certain to be small enough, or None: proved for all.
+def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> int | None:
+    """Return a number of items t for which the tail is not certain to be small enough, or None: proved for all.
 
     Over a .. b the tail at share(a) is the largest and q(b) the smallest, so one comparison may decide them all.
     """
-    todo = [(1, most)]
+    todo = [(1, max_items)]
     while todo:
         a, b = todo.pop()
         with ctx.workprec(PRECISION):
-            if tail.of_gap(tail.threshold - share(a)) <= one_of(delta, b):
+            if tail.of_gap(tail.threshold - share(a)) <= new_item_bound(delta, b):
                 continue
         if a == b:
             return a
@@ -228,13 +235,13 @@ def refused(tail: Tail, delta: Fraction, most: int, share: Share) -> int | None:
     return None
 
 
-def one_of(delta: Fraction, t: int) -> arb:
-    """q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
+def new_item_bound(delta: Fraction, t: int) -> arb:
+    """Return q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
     return -((-enclose(delta)).log1p() / t).expm1()
 
 
-def not_refuted(noisy: int, above: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
-    """From which to which number of users an item may have that was released with this noisy count.
+def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
+    """Return between which numbers of users an item lies that was released with this noisy count.
 
     `above(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so high, or so
     low, are rarer than beta / 2 among the released items that have it: so the true one is left out with probability at
@@ -244,27 +251,27 @@ def not_refuted(noisy: int, above: Callable[[int, int], float], reach: int, beta
     half = beta / 2 / OUTWARD
 
     def first(holds: Callable[[int], bool]) -> int:
-        """The least number of users, from 1 on, from which it holds."""
+        """Return the least number of users, from 1 on, from which it holds."""
         low, high = max(0, noisy - reach), noisy + reach
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if holds(middle) else (middle, high)
         return high
 
-    low = first(lambda users: above(noisy, users) > half)
-    high = first(lambda users: 1 - above(noisy + 1, users) <= half) - 1
+    low = first(lambda users: tail(noisy, users) > half)
+    high = first(lambda users: 1 - tail(noisy + 1, users) <= half) - 1
     return low, max(low, high, noisy)
 
 
-def some(most: int) -> list[int]:
-    """1 .. most, or so many of them spread evenly in their logarithms."""
-    if most <= GUESSES:
-        return list(range(1, most + 1))
-    return sorted({round(math.exp(math.log(most) * i / (GUESSES - 1))) for i in range(GUESSES)} | {most})
+def sample_sizes(largest: int) -> list[int]:
+    """Return 1 .. largest, or so many of them spread evenly in their logarithms."""
+    if largest <= GUESSES:
+        return list(range(1, largest + 1))
+    return sorted({round(math.exp(math.log(largest) * i / (GUESSES - 1))) for i in range(GUESSES)} | {largest})
 
 
 def _guess(tail: Callable[[Fraction], Tail], delta: Fraction, t: int, share: Fraction) -> Fraction:
-    """Near the threshold that t new items of this share ask for."""
+    """Return a number near the threshold that t new items of this share ask for."""
     q = -math.expm1(math.log1p(-float(delta)) / t)
     noise = tail(Fraction(0))
     if isinstance(noise, GaussianTail):

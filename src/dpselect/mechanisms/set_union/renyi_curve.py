@@ -28,7 +28,7 @@ LONGEST = 400_000  # weights a curve may take
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What a curve p(0) = 0 <= p(1) <= ... must keep, for a user of t items who contributes a share m to each.
+    """The conditions on a curve p(0) = 0 <= p(1) <= ..., for a user of t items who contributes a share m to each.
 
     1 - (1 - p(m))^t <= delta: items that only this user has stay unseen. And at every weight w >= the least share the
     Bernoulli draws of p(w) and p(w + m) have Renyi divergence of this order at most budget / t, both ways.
@@ -43,11 +43,11 @@ class Conditions:
     steps: tuple[tuple[int, int], ...]
 
     def share(self, t: int) -> int:
-        """What a user of t items contributes to each."""
-        return next(share for most, share in self.steps if t <= most)
+        """Return the contribution of a user of t items to each."""
+        return next(share for max_items, share in self.steps if t <= max_items)
 
     def least(self) -> int:
-        """The least weight above 0 that an item can have."""
+        """Return the least weight above 0 that an item can have."""
         return min(share for _, share in self.steps)
 
 
@@ -58,17 +58,17 @@ class Curve:
     chances: Floats
 
     def at(self, weight: Fraction) -> Exp:
-        """The probability at an integer weight, exactly."""
+        """Return the probability at an integer weight, exactly."""
         return Exp(Fraction(0), Fraction(float(self.chances[min(weight.__floor__(), len(self.chances) - 1)])))
 
     def reaches(self, chance: float) -> int:
-        """The least weight whose probability is at least `chance`, or the last if none is."""
+        """Return the least weight whose probability is at least `chance`, or the last if none is."""
         return min(int(np.searchsorted(self.chances, chance)), len(self.chances) - 1)
 
 
 @lru_cache(maxsize=256)
 def steepest(conditions: Conditions) -> Curve:
-    """The largest curve that keeps the conditions, less a margin; checked before it is returned."""
+    """Return the largest curve that keeps the conditions, less a margin; checked before it is returned."""
     chances = np.maximum.accumulate(_propose(conditions, SURE, LONGEST))  # equal ones may differ in the last digit
     chances.flags.writeable = False
     curve = Curve(chances)
@@ -77,7 +77,7 @@ def steepest(conditions: Conditions) -> Curve:
 
 
 def half_weight(conditions: Conditions, longest: int) -> float:
-    """About where the curve passes 1/2, for comparing orders; infinite if that is nowhere up to `longest`."""
+    """Return about where the curve passes 1/2, for comparing orders; infinite if that is nowhere up to `longest`."""
     chances = _propose(conditions, 0.75, longest) if conditions.budget > 0 else [0.0]
     return float(np.interp(0.5, chances, np.arange(len(chances)))) if chances[-1] > 0.5 else math.inf
 
@@ -96,24 +96,28 @@ FIRST: Width = (1.0, 2.0)
 
 
 def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
-    """Weight by weight, the largest probability that every condition with smaller weights allows."""
+    """Propose, weight by weight, the largest probability that every condition with smaller weights allows."""
     n, least = conditions.order - 1, conditions.least()
-    most = max(share for _, share in conditions.steps)
+    largest_share = max(share for _, share in conditions.steps)
     rules = [(share, float(n * conditions.budget / t) * (1 - MARGIN)) for t, share in conditions.steps]
-    alone = [
+    limits = [
         (share, -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN)) for t, share in conditions.steps
     ]
-    highest = {w: _coin(min(p for share, p in alone if share >= w)) for w in range(least, most + 1)}
+    highest = {w: _coin(min(p for share, p in limits if share >= w)) for w in range(least, largest_share + 1)}
     end, coins = _coin(stop), [NEVER] * least
     widths: dict[int, Width] = {}  # how far apart in log-odds each share's weights were last
     while coins[-1][0] < end[0] and len(coins) < longest:
         w = len(coins)
-        coin = coins[-1] if most < w < 2 * least else highest.get(w, end)  # no item has a weight between
+        coin = coins[-1] if largest_share < w < 2 * least else highest.get(w, end)  # no item has a weight between
         strictest = 0
         for i, (share, moment) in enumerate(rules):
-            before = w - share
-            if before >= least and coins[before][0] < coin[0] and _log_moment(coin, coins[before], n) > moment:
-                coin, widths[share] = _largest(coins[before], coin, n, moment, widths.get(share, FIRST))
+            weight_before = w - share
+            if (
+                weight_before >= least
+                and coins[weight_before][0] < coin[0]
+                and _log_moment(coin, coins[weight_before], n) > moment
+            ):
+                coin, widths[share] = _largest(coins[weight_before], coin, n, moment, widths.get(share, FIRST))
                 strictest = i
         rules.insert(0, rules.pop(strictest))  # likely the strictest at the next weight too: the others then only agree
         if coin[0] < coins[-1][0]:  # the curve must not fall: lower what stands above it, and go on from there
@@ -122,24 +126,24 @@ def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
             del coins[back:]
         else:
             coins.append(coin)
-    return [math.exp(seen) for _, seen, _ in coins]
+    return [math.exp(log_chance) for _, log_chance, _ in coins]
 
 
 def _coin(p: float) -> Coin:
     return (math.log(p / (1 - p)), math.log(p), math.log1p(-p))
 
 
-def _at(odds: float) -> Coin:
-    """By these log-odds; what is near 0 of both logarithms is exact to the last digits."""
+def _coin_at(odds: float) -> Coin:
+    """Return the coin of these log-odds; what is near 0 of both logarithms is exact to the last digits."""
     if odds < 0:
-        missed = -math.log1p(math.exp(odds))
-        return odds, missed + odds, missed
-    seen = -math.log1p(math.exp(-odds))
-    return odds, seen, seen - odds
+        log_missed = -math.log1p(math.exp(odds))
+        return odds, log_missed + odds, log_missed
+    log_chance = -math.log1p(math.exp(-odds))
+    return odds, log_chance, log_chance - odds
 
 
 def _log_moment(larger: Coin, smaller: Coin, n: int) -> float:
-    """(a - 1) times the larger of the two Renyi divergences of order a = n + 1."""
+    """Return (a - 1) times the larger of the two Renyi divergences of order a = n + 1."""
     _, q, not_q = larger
     _, p, not_p = smaller
     up, down = n * (q - p), n * (not_q - not_p)
@@ -150,28 +154,28 @@ def _log_moment(larger: Coin, smaller: Coin, n: int) -> float:
     return forth if forth > back else back
 
 
-def _largest(p: Coin, q: Coin, n: int, moment: float, last: Width) -> tuple[Coin, Width]:
-    """The largest coin above p whose moment against p is within bounds, where that of q is not.
+def _largest(p: Coin, q: Coin, n: int, moment: float, last_width: Width) -> tuple[Coin, Width]:
+    """Return the largest coin above p whose moment against p is within bounds, where that of q is not.
 
     The root of the moment is nearly linear in the difference x of log-odds, so the secant through the last two points,
     on logarithmic scales, needs few steps from the x of the weight before.
     """
-    start, wanted = p[0], math.log(moment) - CLOSE
+    start, target = p[0], math.log(moment) - CLOSE
     low, high = 0.0, q[0] - start
-    x, slope = last if low < last[0] < high else (high / 2, last[1])
-    before = (0.0, 0.0)
+    x, slope = last_width if low < last_width[0] < high else (high / 2, last_width[1])
+    previous = (0.0, 0.0)
     for step in range(60):
-        value = math.log(_log_moment(_at(start + x), p, n))
-        if step and abs(x / before[0] - 1) > CLOSE:
-            slope = (value - before[1]) / (math.log(x) - math.log(before[0]))
-        new = x * math.exp((wanted - value) / slope) if slope > 0.5 else high
-        if abs(value - wanted) <= CLOSE or high - low < CLOSE * x:
+        value = math.log(_log_moment(_coin_at(start + x), p, n))
+        if step and abs(x / previous[0] - 1) > CLOSE:
+            slope = (value - previous[1]) / (math.log(x) - math.log(previous[0]))
+        new = x * math.exp((target - value) / slope) if slope > 0.5 else high
+        if abs(value - target) <= CLOSE or high - low < CLOSE * x:
             x = new if low < new < high else x
-            return _at(start + x), (x, slope)
-        low, high = (x, high) if value < wanted else (low, x)
-        before = (x, value)
+            return _coin_at(start + x), (x, slope)
+        low, high = (x, high) if value < target else (low, x)
+        previous = (x, value)
         x = new if low < new < high else (low + high) / 2
-    return _at(start + low), (low, slope)
+    return _coin_at(start + low), (low, slope)
 
 
 # ---- checking ---------------------------------------------------------------------------------------------------
@@ -181,19 +185,22 @@ def check(curve: Curve, conditions: Conditions) -> None:
     """Raise unless the conditions are proved for this curve."""
     p = curve.chances
     rising = p[0] == 0 and bool(np.all(np.diff(p) >= 0)) and p[-1] < 1
-    if not (rising and all(_hidden(p, conditions, *step) and _near(p, conditions, *step) for step in conditions.steps)):
+    if not (
+        rising
+        and all(_hidden(p, conditions, *step) and _within_budget(p, conditions, *step) for step in conditions.steps)
+    ):
         raise ArithmeticError("a release curve does not keep its conditions")
 
 
 def _hidden(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
-    """(1 - p(share))^t >= 1 - delta, as logarithms, in balls."""
+    """Return whether (1 - p(share))^t >= 1 - delta, as logarithms, in balls."""
     with ctx.workprec(128):
-        seen = enclose(Fraction(float(p[min(share, len(p) - 1)])))
-        return bool((-seen).log1p() * t >= (-enclose(conditions.delta)).log1p())
+        chance = enclose(Fraction(float(p[min(share, len(p) - 1)])))
+        return bool((-chance).log1p() * t >= (-enclose(conditions.delta)).log1p())
 
 
-def _near(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
-    """Both moments at every weight are at most exp((a - 1) budget / t); `_rounding` is allowed for."""
+def _within_budget(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
+    """Return whether both moments at every weight are at most exp((a - 1) budget / t); `_rounding` is allowed for."""
     n = conditions.order - 1
     with ctx.workprec(128):
         bound = lower((enclose(n * conditions.budget) / t).exp())
@@ -202,23 +209,23 @@ def _near(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
 
 @lru_cache(maxsize=256)
 def spends(curve: Curve, conditions: Conditions, order: int) -> Fraction | None:
-    """What the draws of one user's items spend at most at any other order, rounded up.
+    """Return what the draws of one user's items spend at most at any other order, rounded up.
 
     None where floats do not hold the moments, as they may where the order is far above that of the conditions.
     """
-    n, found = order - 1, Fraction(0)
+    n, largest = order - 1, Fraction(0)
     for t, share in conditions.steps:
         moment = _moment(curve.chances, conditions.least(), share, n)
         if not math.isfinite(moment):
             return None
         with ctx.workprec(128):
-            most = enclose(Fraction(moment) * (1 + Fraction(_rounding(n))))
-            found = max(found, upper(most.log() * t / n))
-    return found
+            bound = enclose(Fraction(moment) * (1 + Fraction(_rounding(n))))
+            largest = max(largest, upper(bound.log() * t / n))
+    return largest
 
 
 def _moment(p: Floats, least: int, share: int, n: int) -> float:
-    """The largest of both moments over all weights, up to `_rounding`; not finite where floats do not hold it."""
+    """Return the largest of both moments over all weights, up to `_rounding`; not finite beyond floats."""
     low = p[least:]
     high = p[np.minimum(np.arange(least, len(p)) + share, len(p) - 1)]
     with np.errstate(all="ignore"):
@@ -228,7 +235,7 @@ def _moment(p: Floats, least: int, share: int, n: int) -> float:
 
 
 def _rounding(n: int) -> float:
-    """How much larger a moment may be than `_moment` says, relative to it.
+    """Return how much larger a moment may be than `_moment` says, relative to it.
 
     Each is a sum of two terms x (x / y)^n with n = a - 1, where x and y are p and q or 1 - p and 1 - q. The power is
     that of a rounded quotient of two rounded differences, so 3 n roundings, and `power` adds n - 1; then come x, the
@@ -241,10 +248,10 @@ def _rounding(n: int) -> float:
 
 
 def power(x: Floats, n: int) -> Floats:
-    """x^n by repeated squaring: n - 1 roundings in all, as in a plain product, since the two factors' add up."""
-    found = np.ones_like(x)
+    """Return x^n by repeated squaring: n - 1 roundings in all, as in a plain product, since the two factors' add up."""
+    product = np.ones_like(x)
     while n:
         if n & 1:
-            found = found * x
+            product = product * x
         x, n = x * x, n >> 1
-    return found
+    return product

@@ -87,14 +87,17 @@ class RenyiShaped:
             raise ParameterError("epsilon", "be at least 1/1000", str(self.epsilon))
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100", str(self.delta))
-        parts, most, counts = parts_of(self), self.max_items_per_user, _counts_share(self.counts_share)
+        parts, max_items, counts = parts_of(self), self.max_items_per_user, _counts_share(self.counts_share)
         spent = parameters.not_negative("spent", self.spent)
-        order, half = _order(epsilon, delta, most, counts, self.at_order, spent)
+        order, half = _order(epsilon, delta, max_items, counts, self.at_order, spent)
         every = [
-            [_conditions(order, epsilon, delta, one, part, counts, spent) for one in _lists(half, part, most)]
+            [_conditions(order, epsilon, delta, steps, part, counts, spent) for steps in _lists(half, part, max_items)]
             for part in parts
         ]
-        shares = [[(one, steepest(one)) for one in of_round] for of_round in every]
+        shares = [
+            [(conditions_of_steps, steepest(conditions_of_steps)) for conditions_of_steps in of_round]
+            for of_round in every
+        ]
         privacy = promise(epsilon, delta, f"Renyi of order {order}")
         conditions, curves = (tuple(of_round[0][i] for of_round in shares) for i in (0, 1))
         others = tuple(tuple(of_round[1:]) for of_round in shares)
@@ -105,23 +108,25 @@ class RenyiShaped:
     def shares(self) -> tuple[tuple[Shares, ...], ...]:
         """All shares of each round with their curves; those that suit users of `max_items_per_user` items first."""
         first = zip(self.conditions, self.curves, strict=True)
-        return tuple((one, *more) for one, more in zip(first, self.others, strict=True))
+        return tuple(
+            (first_shares, *other_shares) for first_shares, other_shares in zip(first, self.others, strict=True)
+        )
 
     def of_first_shares(self) -> RenyiShaped:
-        """The same with the first shares of each round only; no chance is more."""
-        one = copy.copy(self)
-        set_fields(one, others=((),) * len(self.conditions))
-        return one
+        """Return the union with the first shares of each round only; no chance is more."""
+        union = copy.copy(self)
+        set_fields(union, others=((),) * len(self.conditions))
+        return union
 
     def users_for(self, chance: float, items: int = 1) -> int:
-        """How many users of `items` items each an item needs to be released with this chance in the last round."""
+        """Return how many users of `items` items an item needs to be released with this chance in the last round."""
         t = min(items, self.max_items_per_user)
-        return min(-(-curve.reaches(chance) // one.share(t)) for one, curve in self.shares[-1])
+        return min(-(-curve.reaches(chance) // conditions.share(t)) for conditions, curve in self.shares[-1])
 
     @property
     def hidden(self) -> Fraction:
-        """How likely an item is released that only one user has, at most."""
-        return sum((one.delta for one in self.conditions), Fraction(0))
+        """The probability, at most, that an item is released that only one user has."""
+        return sum((conditions.delta for conditions in self.conditions), Fraction(0))
 
     @property
     def rho_of_counts(self) -> Fraction:
@@ -133,72 +138,75 @@ class RenyiShaped:
         return budget * Fraction(self.counts_share) / self.order
 
     def divergence(self, order: int) -> Fraction | None:
-        """The Rényi divergence of any order that all rounds spend at most, but for hidden items; None if unknown.
+        """Return the Rényi divergence that all rounds spend at most at an order, but for hidden items, or None.
 
         Counts are not in it.
         """
-        found = Fraction(0)
+        total = Fraction(0)
         for of_round in self.shares:
-            spent = [spends(curve, one, order) for one, curve in of_round]
-            known = [one for one in spent if one is not None]
-            if len(known) < len(spent):
+            spent = [spends(curve, conditions, order) for conditions, curve in of_round]
+            known_costs = [cost for cost in spent if cost is not None]
+            if len(known_costs) < len(spent):
                 return None
-            found += max(known)
-        return found
+            total += max(known_costs)
+        return total
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of the released items, ascending."""
+        """Return the codes of the released items, ascending."""
         rounds = [(partial(_weigh, shares=of_round), largest(of_round)) for of_round in self.shares]
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
-def has_curve(epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction = Fraction(0)) -> bool:
-    """Are the curves made in a second or two, by what they were measured to be about?"""
-    return delta >= LEAST_DELTA and epsilon >= least_epsilon(delta, most, counts_share)
+def has_curve(epsilon: Fraction, delta: Fraction, max_items: int, counts_share: Fraction = Fraction(0)) -> bool:
+    """Return whether the curves are made in a second or two, by what they were measured to be about."""
+    return delta >= LEAST_DELTA and epsilon >= least_epsilon(delta, max_items, counts_share)
 
 
-def least_epsilon(delta: Fraction, most: int, counts_share: Fraction = Fraction(0)) -> Fraction:
-    """The smallest epsilon that has a curve at this delta; a budget is about a multiple of its square."""
+def least_epsilon(delta: Fraction, max_items: int, counts_share: Fraction = Fraction(0)) -> Fraction:
+    """Return the smallest epsilon that has a curve at this delta; a budget is about a multiple of its square."""
     rare = -math.log(float(delta))
-    least = max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
+    least = max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * max_items) + 2 * rare) * 4 / LONGEST))
     return least if not counts_share else least / Fraction(math.sqrt(1 - counts_share))
 
 
-def given(kept: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
-    """The weights of every item by each list of steps: its users contribute the share of how many items they keep."""
-    lengths = np.diff(kept.offsets)
+def weigh_by_steps(sets: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
+    """Return the weights of every item by each list of steps.
+
+    Its users contribute the share of how many items they keep.
+    """
+    lengths = np.diff(sets.offsets)
     sizes, of_pairs = np.arange(lengths.max(initial=0) + 1), np.repeat(lengths, lengths)
-    weights = np.empty((len(lists), kept.size), dtype=np.int64)
-    for own, steps in zip(weights, lists, strict=True):
-        most, parts = np.array(steps, dtype=np.int64).T
-        contributions = parts[np.searchsorted(most, sizes)].astype(np.float64)[of_pairs]
+    weights = np.empty((len(lists), sets.size), dtype=np.int64)
+    for row, steps in zip(weights, lists, strict=True):
+        max_items, parts = np.array(steps, dtype=np.int64).T
+        contributions = parts[np.searchsorted(max_items, sizes)].astype(np.float64)[of_pairs]
         # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
-        own[:] = np.bincount(kept.codes, weights=contributions, minlength=kept.size)
+        row[:] = np.bincount(sets.codes, weights=contributions, minlength=sets.size)
     return weights
 
 
 def largest(shares: Sequence[Shares]) -> Curve:
-    """The chances of all these curves, each once, ascending: a curve over places in it, a function of parameters."""
+    """Return the chances of all these curves, each once, ascending: a curve over places in it."""
     return Curve(np.unique(np.concatenate([curve.chances for _, curve in shares])))
 
 
-def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
-    """Where the largest chance stands in `largest(shares)`, for items of these weights by each of the shares.
+def curve_places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
+    """Return the place of the largest chance in `largest(shares)`, for items of these weights by each of the shares.
 
     An item that nobody has is at 0, where the chance is 0.
     """
     every = largest(shares).chances
-    found = (
+    places = (
         np.searchsorted(every, curve.chances)[np.minimum(w, len(curve.chances) - 1)]
         for w, (_, curve) in zip(weights, shares, strict=True)
     )
-    return reduce(np.maximum, found).astype(np.int64, copy=False)
+    return reduce(np.maximum, places).astype(np.int64, copy=False)
 
 
-def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
-    """Weights are added up over all users before a chance is looked up."""
-    every = summed(partial(given, lists=[one.steps for one, _ in shares]), kept)
-    return places(every, shares)
+def _weigh(sets: Blocks, shares: Sequence[Shares]) -> Int64:
+    """Add up weights over all users before a chance is looked up."""
+    weights = summed(partial(weigh_by_steps, lists=[conditions.steps for conditions, _ in shares]), sets)
+    return curve_places(weights, shares)
 
 
 def _conditions(
@@ -215,36 +223,38 @@ def _conditions(
 
 
 def whole_budget(order: int, epsilon: Fraction, delta: Fraction, spent: Fraction) -> Fraction:
-    """What curves and counts may spend together."""
+    """Return what curves and counts may spend together."""
     return min(renyi_budget(order, epsilon, delta * COMPOSED) - spent, Fraction(MOST_MOMENT, order - 1))
 
 
-def _counts_share(given: Number) -> Fraction:
-    """The part of the budget that is left for counts."""
-    share = parameters.not_negative("counts_share", given)
+def _counts_share(requested: Number) -> Fraction:
+    """Parse the part of the budget that is left for counts."""
+    share = parameters.not_negative("counts_share", requested)
     if share > MOST_FOR_COUNTS:
-        raise ParameterError("counts_share", f"be at most {MOST_FOR_COUNTS}", came(given))
+        raise ParameterError("counts_share", f"be at most {MOST_FOR_COUNTS}", came(requested))
     return share
 
 
-def _lists(half: float, part: Fraction, most: int) -> list[tuple[tuple[int, int], ...]]:
-    """The shares of a round with this part: for users of `most` items, of a quarter of that, and so on down to 1.
+def _lists(half: float, part: Fraction, max_items: int) -> list[tuple[tuple[int, int], ...]]:
+    """Return the shares of a round with this part: for users of `max_items` items, of a quarter of that, down to 1.
 
-    `half` is about where the curve of one round passes 1/2, in contributions of users of `most` items.
+    `half` is about where the curve of one round passes 1/2, in contributions of users of `max_items` items.
     """
-    long, fits = 2.5 * half / math.sqrt(part), most
-    found = [_steps(most, most, max(1, min(FINEST, int(WEIGHTS / long))))]
+    long, fits = 2.5 * half / math.sqrt(part), max_items
+    lists = [_steps(max_items, max_items, max(1, min(FINEST, int(WEIGHTS / long))))]
     while fits > 1:
         fits = fits // COARSER or 1
-        shorter = long * math.sqrt(fits / most)
-        least = math.isqrt((most - 1) // fits) + 1  # parts, so that users of `most` items contribute something
+        shorter = long * math.sqrt(fits / max_items)
+        least = (
+            math.isqrt((max_items - 1) // fits) + 1
+        )  # parts, so that users of `max_items` items contribute something
         if least <= FINEST_OF_OTHERS and least * shorter <= MOST_OF_OTHERS:
-            found.append(_steps(most, fits, max(least, min(FINEST_OF_OTHERS, int(WEIGHTS_OF_OTHERS / shorter)))))
-    return found
+            lists.append(_steps(max_items, fits, max(least, min(FINEST_OF_OTHERS, int(WEIGHTS_OF_OTHERS / shorter)))))
+    return lists
 
 
-def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
-    """`finest` for a user of `fits` items, more for fewer by the fourth root, and less for more by the root.
+def _steps(max_items: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
+    """Return steps of `finest` for a user of `fits` items, more for fewer (fourth root), less for more (root).
 
     Any shares are private. With the root all the way, as for Gaussian noise, users of few items would slow the curve
     for all others; with equal shares they would contribute less than they may. Measured on the mechanism's page.
@@ -255,7 +265,7 @@ def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
     steps = {int(finest * (fits / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
     t = fits
     for share in range(finest - 1, 0, -1):
-        further = most if share == 1 else min(most, fits * finest**2 // share**2)
+        further = max_items if share == 1 else min(max_items, fits * finest**2 // share**2)
         if further > t:
             steps[share] = t = further
     common = math.gcd(*steps)  # more than 1 where all contribute the same: weights are then numbers of users
@@ -263,38 +273,38 @@ def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
 
 
 def common_order(epsilon: Fraction, delta: Fraction, counts_share: Fraction) -> int:
-    """One order for the curves of every bound: the best for users of TYPICAL items, and nearly for all others."""
+    """Return one order for the curves of every bound: the best for TYPICAL items, and nearly for all others."""
     return _best_order(epsilon, delta, TYPICAL, counts_share)[0]
 
 
 def _order(
-    epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction, given: int | None, spent: Fraction
+    epsilon: Fraction, delta: Fraction, max_items: int, counts_share: Fraction, requested: int | None, spent: Fraction
 ) -> tuple[int, float]:
-    """The order that is given or best, and where its curve passes 1/2."""
-    if given is None and not spent:
-        return _best_order(epsilon, delta, most, counts_share)
-    order = parameters.whole_number("at_order", given, minimum=2, maximum=LARGEST_ORDER)
-    conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share, spent=spent)
+    """Return the order that is given or best, and where its curve passes 1/2."""
+    if requested is None and not spent:
+        return _best_order(epsilon, delta, max_items, counts_share)
+    order = parameters.whole_number("at_order", requested, minimum=2, maximum=LARGEST_ORDER)
+    conditions = _conditions(order, epsilon, delta, ((max_items, 1),), counts_share=counts_share, spent=spent)
     half = half_weight(conditions, LONGEST)
     if math.isinf(half):
-        raise ParameterError("epsilon", f"be larger for {most} items per user at order {order}", str(epsilon))
+        raise ParameterError("epsilon", f"be larger for {max_items} items per user at order {order}", str(epsilon))
     return order, half
 
 
 @lru_cache(maxsize=64)
 def _best_order(
-    epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction = Fraction(0)
+    epsilon: Fraction, delta: Fraction, max_items: int, counts_share: Fraction = Fraction(0)
 ) -> tuple[int, float]:
-    """The order whose curve reaches 1/2 first, and where, in full contributions of a user of `most` items."""
+    """Return the order whose curve reaches 1/2 first, and where, in full contributions of a user of `max_items`."""
 
     @cache
     def score(order: int) -> float:
-        conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share)
+        conditions = _conditions(order, epsilon, delta, ((max_items, 1),), counts_share=counts_share)
         return half_weight(conditions, LONGEST)
 
     start = first_order(epsilon, delta * COMPOSED)
     if math.isinf(score(start)):
         hint = "raise epsilon, lower max_items_per_user, or take WeightedGaussian, which needs no curve"
-        raise ParameterError("epsilon", f"be larger for {most} items per user", str(epsilon), hint)
+        raise ParameterError("epsilon", f"be larger for {max_items} items per user", str(epsilon), hint)
     order = best_order(score, start)
     return order, score(order)

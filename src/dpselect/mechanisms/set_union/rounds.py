@@ -27,14 +27,14 @@ MOST_USERS = 2**31
 MOST_ITEMS = 2**32
 
 
-def bounded(sets: S, most: int | None, draws: Draws) -> S:
-    """Every user keeps a uniformly random `most` of their items, all where they have no more."""
-    return sets if most is None else sets.mapped(partial(_sample, most=most, draws=draws))
+def bounded(sets: S, max_items: int | None, draws: Draws) -> S:
+    """Sample a uniformly random `max_items` of the items of every user, all where they have no more."""
+    return sets if max_items is None else sets.mapped(partial(_sample, max_items=max_items, draws=draws))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Passing:
-    """The same, drawn as they are read, block after block, and kept nowhere: to be read once."""
+    """Bounded sets, drawn as they are read, block after block, and kept nowhere: to be read once."""
 
     sets: Sets
     most: int
@@ -42,27 +42,27 @@ class Passing:
 
     @property
     def size(self) -> int:
-        """Codes of items are 0 .. size - 1."""
+        """The number of items, whose codes are 0 .. size - 1."""
         return self.sets.size
 
     def blocks(self) -> Iterator[UserSets]:
-        """All users in their order, some at a time, each with a fresh sample."""
+        """Yield all users in their order, some at a time, each with a fresh sample."""
         return (_sample(block, self.most, self.draws) for block in self.sets.blocks())
 
 
-def _sample(sets: UserSets, most: int, draws: Draws) -> UserSets:
-    kept = draws.sample(sets.offsets, most)
-    lengths = np.minimum(np.diff(sets.offsets), most)
-    return replace(sets, offsets=offsets_of(lengths), codes=sets.codes[kept])
+def _sample(sets: UserSets, max_items: int, draws: Draws) -> UserSets:
+    sampled = draws.sample(sets.offsets, max_items)
+    lengths = np.minimum(np.diff(sets.offsets), max_items)
+    return replace(sets, offsets=offsets_of(lengths), codes=sets.codes[sampled])
 
 
 def users_and_items_in_order(sets: S, draws: Draws) -> S:
-    """Users in random order, and the items of each by one random order of all items."""
+    """Order users at random, and the items of each by one random order of all items."""
     return by_rank(sets, draws.order(sets.users), draws.order(sets.size))
 
 
 def by_rank(sets: S, users: Int64, items: Int64) -> S:
-    """Users in this order, and the items of each in this order of all items: one sort of (place, rank) pairs."""
+    """Put users in this order, and the items of each in this order of all items: one sort of (place, rank) pairs."""
     if sets.users >= MOST_USERS or sets.size >= MOST_ITEMS:
         raise ParameterError("sets", "have fewer than 2^31 users and 2^32 items", "more")
     return sets.arranged(users, items)
@@ -74,7 +74,7 @@ LEAST_PART = Fraction(1, 1000)  # of the call's budget, for one round
 
 
 def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
-    """What each round gets of the budget, in proportion to split^(rounds - r); `part` in all. Settles the three."""
+    """Return each round's part of the budget, in proportion to split^(rounds - r); `part` in all. Parses the three."""
     rounds = parameters.whole_number("rounds", mechanism.rounds, minimum=1)
     if rounds > MOST_ROUNDS:
         raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
@@ -90,41 +90,41 @@ def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
 
 
 def _at_most_1(name: str, value: object) -> Fraction:
-    must = "be above 0 and at most 1"
-    number = parameters.positive(name, value, must)
+    requirement = "be above 0 and at most 1"
+    number = parameters.positive(name, value, requirement)
     if number > 1:
-        raise ParameterError(name, must, came(value))
+        raise ParameterError(name, requirement, came(value))
     return number
 
 
 def in_rounds(
     sets: Sets,
-    most: int,
+    max_items: int,
     rounds: Sequence[tuple[Callable[[Blocks], Int64], MonotoneProbability]],
     draws: Draws | None,
     progress: Progress | None,
 ) -> Int64:
-    """The codes of the released items, ascending, by rounds of (weights of bounded users, probabilities).
+    """Return the codes of the released items, ascending, by rounds of (weights of bounded users, probabilities).
 
-    What is released leaves every user's set; in each round they keep a new random `most` of what is left.
+    What is released leaves every user's set; in each round they keep a new random `max_items` of what is left.
     """
     draws = secure(draws)
-    found = np.zeros(sets.size, dtype=np.bool_)
+    is_released = np.zeros(sets.size, dtype=np.bool_)
     for r, (weigh, law) in enumerate(rounds):
         if progress:
             progress(r / len(rounds))
-        sets = without(sets, found) if r else sets
-        found |= draws.bernoullis(weigh(Passing(sets=sets, most=most, draws=draws)), 1, law)
-    return np.flatnonzero(found).astype(np.int64)
+        sets = without(sets, is_released) if r else sets
+        is_released |= draws.bernoullis(weigh(Passing(sets=sets, most=max_items, draws=draws)), 1, law)
+    return np.flatnonzero(is_released).astype(np.int64)
 
 
-def without(sets: S, gone: npt.NDArray[np.bool_]) -> S:
-    """The users without these items, which all of them lose."""
-    return sets.mapped(partial(_without, gone=gone))
+def without(sets: S, is_removed: npt.NDArray[np.bool_]) -> S:
+    """Return the users without these items, which all of them lose."""
+    return sets.mapped(partial(_without, is_removed=is_removed))
 
 
-def _without(sets: UserSets, gone: npt.NDArray[np.bool_]) -> UserSets:
-    stays = ~gone[sets.codes]
-    before = np.zeros(len(stays) + 1, dtype=np.int64)
-    np.cumsum(stays, out=before[1:])
-    return replace(sets, offsets=before[sets.offsets], codes=np.compress(stays, sets.codes))
+def _without(sets: UserSets, is_removed: npt.NDArray[np.bool_]) -> UserSets:
+    stays = ~is_removed[sets.codes]
+    offsets = np.zeros(len(stays) + 1, dtype=np.int64)
+    np.cumsum(stays, out=offsets[1:])
+    return replace(sets, offsets=offsets[sets.offsets], codes=np.compress(stays, sets.codes))

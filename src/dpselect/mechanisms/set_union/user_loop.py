@@ -27,12 +27,12 @@ def contribute_in_turn(
 
     User v of a block has the items codes[offsets[v] : offsets[v + 1]], in an order that does not depend on the data.
     """
-    reported, done, most = 0, 0, max(1, min(USERS, ordered.users // PARTS))
+    reported, done, users_per_call = 0, 0, max(1, min(USERS, ordered.users // PARTS))
     for block in ordered.blocks():
         codes = block.codes.tolist()
-        for start in range(0, block.users, most):
+        for start in range(0, block.users, users_per_call):
             reported = _report(progress, reported, done + start, ordered.users)
-            contribute(block.offsets[start : start + most + 1].tolist(), codes, weights)
+            contribute(block.offsets[start : start + users_per_call + 1].tolist(), codes, weights)
         done += block.users
     _report(progress, reported, done, ordered.users)
 

@@ -48,34 +48,34 @@ class WeightedGaussian(SetUnion):
 
 @dataclass(frozen=True)
 class Shares:
-    """What all contribute, added up: a user of t items contributes parts(t) / 2^30 to each."""
+    """Contributions that are added up: a user of t items contributes parts(t) / 2^30 to each."""
 
     parts: Callable[[int], int]
     cutoff: None = field(init=False, default=None)
 
     def share(self, t: int) -> Fraction:
-        """1/t or 1/sqrt(t), rounded down."""
+        """Return 1/t or 1/sqrt(t), rounded down."""
         return Fraction(self.parts(t), UNIT)
 
     def order(self, sets: S, draws: Draws) -> S:  # noqa: ARG002 - a policy draws an order
-        """Identity: integer sums do not depend on the order of users."""
+        """Return the sets as they are: integer sums do not depend on the order of users."""
         return sets
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
-        """The sums, exact in any order."""
+        """Add up the contributions, exact in any order."""
         return summed(partial(weighted, parts=self.parts), ordered), UNIT
 
 
 def rooted(t: int) -> int:
-    """1/sqrt(t) in parts of 2^-30, rounded down: isqrt(floor(2^60 / t)) is the floor of the root."""
+    """Return 1/sqrt(t) in parts of 2^-30, rounded down: isqrt(floor(2^60 / t)) is the floor of the root."""
     return math.isqrt(UNIT * UNIT // t)
 
 
 def weighted(sets: UserSets, parts: Callable[[int], int]) -> Int64:
-    """The weights when a user of t items contributes parts(t) to each: integers, exact in any order."""
+    """Return the weights when a user of t items contributes parts(t) to each: integers, exact in any order."""
     lengths = np.diff(sets.offsets)
-    sizes, which = np.unique(lengths, return_inverse=True)
+    sizes, size_of_user = np.unique(lengths, return_inverse=True)
     contributions = np.array([parts(int(t)) if t else 0 for t in sizes], dtype=np.int64)
     weights = np.zeros(sets.size, dtype=np.int64)
-    np.add.at(weights, sets.codes, np.repeat(contributions[which], lengths))
+    np.add.at(weights, sets.codes, np.repeat(contributions[size_of_user], lengths))
     return weights

@@ -16,7 +16,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.group_draws import Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
-from dpselect.mechanisms.top_k.top_rows import whole
+from dpselect.mechanisms.top_k.top_rows import whole_counts
 
 LEAST_K_BAR, PER_K = 100, 10
 
@@ -56,7 +56,7 @@ class LimitedDomainByGroup:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k, groups, k_bar, bound = parsed(self.k, self.max_groups_per_user, self.k_bar, self.max_items_per_user)
+        k, groups, k_bar, bound = parse_sizes(self.k, self.max_groups_per_user, self.k_bar, self.max_items_per_user)
         delta, plan = parameters.probability("delta", self.delta), plan_of(groups * k)
         threshold, composition, pick = self._split(plan, delta, groups, swaps=min(bound or k_bar, k_bar))
         failure, related = groups * threshold, Neighbors.ADD_REMOVE
@@ -65,9 +65,9 @@ class LimitedDomainByGroup:
                 plan, self.epsilon, self.epsilon_per_pick, composition, failure=failure, neighbors=related
             )
         else:
-            wanted = parameters.epsilon("epsilon", self.epsilon)
-            privacy = priced(plan(pick), wanted, composition, failure=failure, neighbors=related)
-        each = LimitedDomain(
+            requested = parameters.epsilon("epsilon", self.epsilon)
+            privacy = priced(plan(pick), requested, composition, failure=failure, neighbors=related)
+        one_group = LimitedDomain(
             k=k,
             k_bar=k_bar,
             delta=threshold,
@@ -77,13 +77,15 @@ class LimitedDomainByGroup:
             sensitivity=self.sensitivity,
         )
         set_fields(self, k=k, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
-        set_fields(self, k_bar=each.k_bar, delta_threshold=threshold, max_items_per_user=each.max_items_per_user)
-        set_fields(self, each=each, privacy=privacy, sensitivity=each.sensitivity)
+        set_fields(
+            self, k_bar=one_group.k_bar, delta_threshold=threshold, max_items_per_user=one_group.max_items_per_user
+        )
+        set_fields(self, each=one_group, privacy=privacy, sensitivity=one_group.sensitivity)
 
     def _split(
         self, plan: Plan, delta: Fraction, groups: int, swaps: int
     ) -> tuple[Fraction, Fraction, Fraction | None]:
-        """The delta of one group's threshold, that of composing picks, and the epsilon of one where it is found so."""
+        """Return the delta of a group's threshold, that of composing picks, and a pick's epsilon if found with it."""
         one_price(self.epsilon, self.epsilon_per_pick)
         if self.delta_threshold is not None:
             threshold = parameters.probability("delta_threshold", self.delta_threshold)
@@ -98,14 +100,20 @@ class LimitedDomainByGroup:
     def __call__(
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
     ) -> dict[object, list[object]]:
-        """Of {group: {item: count}} the items picked, best first, for every group that has any."""
-        found = GroupedCounts.from_counts({group: _checked(of_items) for group, of_items in _groups(counts).items()})
-        answers = self.picks(found, secure(draws))
-        return {group: list(found.items(one.rows)) for one in answers for group in found.groups(one.groups)}
+        """Return the items picked, best first, of every group that has any, for {group: {item: count}}."""
+        grouped_counts = GroupedCounts.from_counts(
+            {group: _checked(item_counts) for group, item_counts in _groups(counts).items()}
+        )
+        answers = self.picks(grouped_counts, secure(draws))
+        return {
+            group: list(grouped_counts.items(group_picks.rows))
+            for group_picks in answers
+            for group in grouped_counts.groups(group_picks.groups)
+        }
 
-    def picks(self, found: GroupedCounts, draws: Draws) -> list[Picked]:
-        """The picked rows of every group that has any."""
-        return picked(found, self.each.terms, draws)
+    def picks(self, counts: GroupedCounts, draws: Draws) -> list[Picked]:
+        """Return the picked rows of every group that has any."""
+        return picked(counts, self.each.terms, draws)
 
 
 MOST_GROUPS = 10**4
@@ -119,28 +127,28 @@ def _groups(counts: object) -> Mapping[object, object]:
 
 
 def _checked(counts: object) -> dict[object, int]:
-    """The counts of one group, as Python's whole numbers."""
+    """Return the counts of one group, as Python's whole numbers."""
     if not isinstance(counts, Mapping):
         raise ParameterError("counts", MUST, came(counts))
-    return dict(zip(counts, whole(list(counts.values())).tolist(), strict=True))
+    return dict(zip(counts, whole_counts(list(counts.values())).tolist(), strict=True))
 
 
 def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> DeltaSplit:
-    """The split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
-    found = split_delta(plan, epsilon, delta, swaps * groups)
-    return replace(found, threshold=found.threshold / groups)
+    """Return the split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
+    split = split_delta(plan, epsilon, delta, swaps * groups)
+    return replace(split, threshold=split.threshold / groups)
 
 
-def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[int, int, int, int | None]:
-    """The sizes of a question: k, max_groups_per_user, k_bar and max_items_per_user."""
+def parse_sizes(k: int, groups: int, k_bar: int | None, max_items: int | None) -> tuple[int, int, int, int | None]:
+    """Parse the sizes of a question: k, max_groups_per_user, k_bar and max_items_per_user."""
     k = parameters.listed_size("k", k)
     groups = parameters.whole_number("max_groups_per_user", groups, minimum=1, maximum=MOST_GROUPS)
     k_bar = parse_k_bar(k, default_k_bar(k) if k_bar is None else k_bar)
-    if most is not None:
-        most = parameters.whole_number("max_items_per_user", most, minimum=1)
-    return k, groups, k_bar, most
+    if max_items is not None:
+        max_items = parameters.whole_number("max_items_per_user", max_items, minimum=1)
+    return k, groups, k_bar, max_items
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 100, since groups are smaller than all data; measured: docs/results.md."""
+    """Return ten times k and at least 100, since groups are smaller than all data; measured: docs/results.md."""
     return max(PER_K * k, LEAST_K_BAR)

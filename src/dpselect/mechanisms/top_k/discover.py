@@ -29,46 +29,49 @@ UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has
 GRID = 2**30  # an epsilon of one pick is rounded down by at most a relative 1 / GRID
 
 
-class Rest(Protocol):
-    """What the union left of the price, for picks and counts."""
+class RankingBudget(Protocol):
+    """The part of the price that the union left, for picks and counts."""
 
     def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
-        """The epsilon of one pick; there is at least one pick or count, and a count gets half of it."""
+        """Return the epsilon of one pick; there is at least one pick or count, and a count gets half of it."""
         ...
 
     def divergence(self, order: int) -> Fraction | None:
-        """What all of it is at an order, but for delta; None if unknown."""
+        """Return the divergence of all of it at an order, but for delta; None if unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class Concentrated:
-    """What the union left of one Rényi budget, as zCDP; a pick of epsilon e costs e^2 / 8, as does a count of e / 2."""
+    """The union's remainder of one Rényi budget, as zCDP.
+
+    A pick of epsilon e costs e^2 / 8, as does a count of e / 2.
+    """
 
     rho: Fraction
 
     def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
-        """The epsilon of one pick if the budget is shared equally; there is at least one pick or count."""
+        """Return the epsilon of one pick if the budget is shared equally; there is at least one pick or count."""
         return root_down(self.rho / (BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts))
 
     def divergence(self, order: int) -> Fraction:
-        """What all of it is at an order."""
+        """Return the divergence of all of it at an order."""
         return self.rho * order
 
 
 @dataclass(frozen=True)
-class Apart:
+class SeparateBudget:
     """A separate (epsilon, delta) for picks and counts, which adds up with that of the union."""
 
     epsilon: Fraction
     delta: Fraction
 
     def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
-        """The largest epsilon of one pick that fits."""
+        """Return the largest epsilon of one pick that fits."""
         return largest_epsilon(plan_of(picks, counts), self.epsilon, self.delta)
 
     def divergence(self, order: int) -> Fraction:
-        """What all of it is at an order, but for its delta."""
+        """Return the divergence of all of it at an order, but for its delta."""
         return divergence(PureDP(self.epsilon), order)
 
 
@@ -105,76 +108,88 @@ class DiscoverThenPeel:
     at_order: int | None = None
     spent: Number = 0
     union: RenyiShaped | TruncatedGeometric = field(init=False, repr=False)
-    rest: Rest = field(init=False, repr=False)
+    rest: RankingBudget = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         k = parameters.listed_size("k", self.k)
-        most = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
-        usual = UNION_SHARE_OF_ONE if most == 1 else UNION_SHARE
-        given = usual if self.union_share is None else self.union_share
-        share = parameters.positive("union_share", given, f"be at least {float(LEAST_SHARE):g} and below 1")
+        max_items = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
+        default_share = UNION_SHARE_OF_ONE if max_items == 1 else UNION_SHARE
+        requested_share = default_share if self.union_share is None else self.union_share
+        share = parameters.positive("union_share", requested_share, f"be at least {float(LEAST_SHARE):g} and below 1")
         if not LEAST_SHARE <= share < 1:
-            raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
+            raise ParameterError(
+                "union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(requested_share)
+            )
         epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
         spent = parameters.not_negative("spent", self.spent)
-        set_fields(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share, spent=spent)
+        set_fields(
+            self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=max_items, union_share=share, spent=spent
+        )
         union: RenyiShaped | TruncatedGeometric
-        rest: Rest
-        if most == 1:
+        ranking_budget: RankingBudget
+        if max_items == 1:
             if spent or self.at_order is not None:
                 raise ParameterError("at_order", "be left out for one item per user", came(self.at_order))
             union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
-            rest, privacy = Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
+            ranking_budget, privacy = (
+                SeparateBudget(epsilon * (1 - share), delta * (1 - share)),
+                promise(epsilon, delta, "basic"),
+            )
         else:
-            at: dict[str, Any] = {"at_order": self.at_order, "spent": spent}
-            union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share, **at)
-            whole = renyi_budget(union.order, epsilon, delta * COMPOSED) - spent
-            left = whole - sum(one.budget for one in union.conditions)
-            rest, privacy = Concentrated(left / union.order), union.privacy
-        set_fields(self, union=union, rest=rest, privacy=privacy)
+            order_options: dict[str, Any] = {"at_order": self.at_order, "spent": spent}
+            union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=max_items, part=share, **order_options)
+            budget = renyi_budget(union.order, epsilon, delta * COMPOSED) - spent
+            remaining = budget - sum(conditions.budget for conditions in union.conditions)
+            ranking_budget, privacy = Concentrated(remaining / union.order), union.privacy
+        set_fields(self, union=union, rest=ranking_budget, privacy=privacy)
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of k items, best first; fewer if fewer were released."""
+        """Return the codes of k items, best first; fewer if fewer were released."""
         draws = secure(draws)
-        found = self.union(sets, draws=draws, progress=progress)
-        return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
+        discovered = self.union(sets, draws=draws, progress=progress)
+        return rank_best(
+            self.k, discovered, users_of(sets, discovered), self.epsilon_per_pick(picks(self.k, discovered)), draws
+        )
 
     def divergence(self, order: int) -> Fraction | None:
-        """The Rényi divergence of any order that union and ranking spend at most, but for delta; None if unknown."""
+        """Return the Rényi divergence of any order that union and ranking spend at most.
+
+        Delta is not in it. None if it is unknown.
+        """
         union = self.union
         if isinstance(union, RenyiShaped):
-            found = union.divergence(order)
+            of_union = union.divergence(order)
         else:
-            found = divergence(PureDP(union.privacy.epsilon), order)
-        rest = self.rest.divergence(order)
-        return None if found is None or rest is None else found + rest
+            of_union = divergence(PureDP(union.privacy.epsilon), order)
+        of_ranking = self.rest.divergence(order)
+        return None if of_union is None or of_ranking is None else of_union + of_ranking
 
     def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
-        """The epsilon of each of `picks` picks, if `counts` noisy counts with half of it each follow."""
+        """Return the epsilon of each of `picks` picks, if `counts` noisy counts with half of it each follow."""
         return self.rest.epsilon_per_pick(picks, counts) if picks + counts else Fraction(self.epsilon)
 
 
-def picks(k: int, found: Int64) -> int:
-    """How many picks rank k of the released items, or all if there are at most k: the last one left needs none."""
-    return max(0, min(k, len(found) - 1))
+def picks(k: int, discovered: Int64) -> int:
+    """Return how many picks rank k of the released items, or all if at most k: the last one left needs none."""
+    return max(0, min(k, len(discovered) - 1))
 
 
-def best(k: int, found: Int64, users: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
-    """At most k of the released items, given their numbers of users, in rank order."""
-    if not len(found):
-        return found
-    places = Peeling(k=min(k, len(found)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws)
-    return found[np.asarray(places, dtype=np.int64)].astype(np.int64)
+def rank_best(k: int, discovered: Int64, users: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+    """Rank at most k of the released items, given their numbers of users."""
+    if not len(discovered):
+        return discovered
+    ranks = Peeling(k=min(k, len(discovered)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws)
+    return discovered[np.asarray(ranks, dtype=np.int64)].astype(np.int64)
 
 
 def users_of(sets: Sets, codes: Int64) -> Int64:
-    """How many users each of these items has, over all users and not only the sample of the union."""
+    """Return how many users each of these items has, over all users and not only the sample of the union."""
     return numbers_of_users(sets)[codes]
 
 
 def root_down(square: Fraction) -> Fraction:
-    """The square root, rounded down by less than one part in GRID."""
+    """Return the square root, rounded down by less than one part in GRID."""
     scale = GRID
     while square * scale * scale < GRID * GRID:
         scale *= GRID

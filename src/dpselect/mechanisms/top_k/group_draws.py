@@ -30,7 +30,7 @@ SURE = 1 + 1e-9  # more than the rounding of a logarithm
 
 @dataclass(frozen=True, repr=False)
 class Picked:
-    """One group and its picked rows, best first, as places of `GroupedCounts`."""
+    """A group and its picked rows, best first, as places of `GroupedCounts`."""
 
     group: int
     rows: Int64
@@ -41,43 +41,43 @@ class Picked:
         return np.array([self.group], dtype=np.int64)
 
 
-def picked(found: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
-    """The groups with any pick, in their order; each group is independent of the others."""
-    starts = np.cumsum(found.sizes) - found.sizes
-    some = np.flatnonzero(found.sizes)
-    units = _units(found, starts, some, terms)
+def picked(counts: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
+    """Pick in all groups; return those with any pick, in their order. Each group is independent of the others."""
+    starts = np.cumsum(counts.sizes) - counts.sizes
+    nonempty = np.flatnonzero(counts.sizes)
+    units = _units(counts, starts, nonempty, terms)
     rare = units > 0
-    answers = {int(g): _peeled(found, int(starts[g]), int(g), terms, draws) for g in some[~rare]}
-    begun = draws.bernoullis(units[rare], 1, FirstPick.of(terms))
-    for g, u in zip(some[rare][begun].tolist(), units[rare][begun].tolist(), strict=True):
-        group = GroupPicks.of(found, int(starts[g]), g, terms)
+    answers = {int(g): _peeled(counts, int(starts[g]), int(g), terms, draws) for g in nonempty[~rare]}
+    succeeded = draws.bernoullis(units[rare], 1, FirstPick.for_terms(terms))
+    for g, u in zip(nonempty[rare][succeeded].tolist(), units[rare][succeeded].tolist(), strict=True):
+        group = GroupPicks.for_group(counts, int(starts[g]), g, terms)
         if draws.bernoulli(Thinned(group, u)):
             answers[g] = group.begun(draws)
     return [Picked(g, starts[g] + np.array(answers[g], dtype=np.int64)) for g in sorted(answers) if answers[g]]
 
 
-def _peeled(found: GroupedCounts, start: int, group: int, terms: Terms, draws: Draws) -> list[int]:
-    rows = TopRows(found.counts[start : start + int(found.sizes[group])], lambda picks: [row for row, _ in picks])
+def _peeled(counts: GroupedCounts, start: int, group: int, terms: Terms, draws: Draws) -> list[int]:
+    rows = TopRows(counts.counts[start : start + int(counts.sizes[group])], lambda picks: [row for row, _ in picks])
     return [row for row, _ in until_bottom(rows, draws, terms, terms.k_bar)]
 
 
-def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], terms: Terms) -> Int64:
-    """For each group the whole u of its bound; 0 where that is no small probability.
+def _units(counts: GroupedCounts, starts: Int64, nonempty: npt.NDArray[np.intp], terms: Terms) -> Int64:
+    """Return for each group the whole u of its bound; 0 where that is no small probability.
 
     W <= n exp(rate h) for n items of a score of at most h, and B >= bottom exp(rate (after + s)) for the sensitivity s,
     so that W / B is at most exp(rate (u - s)) / bottom for u = h - after + ceil(ln n / rate).
     """
     rate, bottom = float(terms.rate), terms.bottom(terms.k_bar)
-    inside = np.minimum(found.sizes[some], terms.k_bar)
-    longer = found.sizes[some] > terms.k_bar
-    after = np.zeros(len(some), dtype=np.int64)
-    after[longer] = found.counts[starts[some][longer] + terms.k_bar]
-    more = np.ceil(np.log(inside) * SURE / rate) if rate > 0 else np.full(len(some), np.inf)
-    lead = (found.counts[starts[some]] - after).astype(np.float64) + more
+    inside = np.minimum(counts.sizes[nonempty], terms.k_bar)
+    longer = counts.sizes[nonempty] > terms.k_bar
+    next_counts = np.zeros(len(nonempty), dtype=np.int64)
+    next_counts[longer] = counts.counts[starts[nonempty][longer] + terms.k_bar]
+    log_items = np.ceil(np.log(inside) * SURE / rate) if rate > 0 else np.full(len(nonempty), np.inf)
+    lead = (counts.counts[starts[nonempty]] - next_counts).astype(np.float64) + log_items
     log_bottom = math.log(bottom.numerator) - math.log(bottom.denominator)
-    most = terms.sensitivity + (log_bottom + math.log(RARE / (1 - RARE))) / rate if rate > 0 else 0.0
-    rare = lead <= min(most, FARTHEST)
-    units = np.zeros(len(some), dtype=np.int64)
+    largest_lead = terms.sensitivity + (log_bottom + math.log(RARE / (1 - RARE))) / rate if rate > 0 else 0.0
+    rare = lead <= min(largest_lead, FARTHEST)
+    units = np.zeros(len(nonempty), dtype=np.int64)
     units[rare] = np.maximum(1, lead[rare]).astype(np.int64)
     return units
 
@@ -91,12 +91,12 @@ class FirstPick:
     sensitivity: int
 
     @classmethod
-    def of(cls, terms: Terms) -> FirstPick:
-        """Of the picks of one group."""
+    def for_terms(cls, terms: Terms) -> FirstPick:
+        """Return the bound for the picks of one group."""
         return cls(terms.rate, terms.bottom(terms.k_bar), terms.sensitivity)
 
     def at(self, weight: Fraction) -> Real:
-        """The probability at u."""
+        """Return the probability at u."""
         return _Odds(self.rate * (self.sensitivity - weight), self.bottom)
 
 
@@ -121,13 +121,13 @@ class GroupPicks:
     terms: Terms
 
     @classmethod
-    def of(cls, found: GroupedCounts, start: int, group: int, terms: Terms) -> GroupPicks:
-        """Of all that was counted."""
-        rows = TopRows(found.counts[start : start + int(found.sizes[group])], lambda picks: [row for row, _ in picks])
+    def for_group(cls, counts: GroupedCounts, start: int, group: int, terms: Terms) -> GroupPicks:
+        """Return the picks of one group of all that was counted."""
+        rows = TopRows(counts.counts[start : start + int(counts.sizes[group])], lambda picks: [row for row, _ in picks])
         return cls(rows.inside(terms.k_bar), rows.after(terms.k_bar), terms)
 
     def weights(self, bits: int) -> tuple[arb, arb]:
-        """W and B, both divided by exp(rate (after + sensitivity))."""
+        """Return W and B, both divided by exp(rate (after + sensitivity))."""
         rate, unit = self.terms.rate, self.after + self.terms.sensitivity
         levels, sizes = np.unique(self.counts, return_counts=True)
         with ctx.workprec(bits):
@@ -143,14 +143,14 @@ class GroupPicks:
         return items, ends
 
     def begun(self, draws: Draws) -> list[int]:
-        """The picks, where the first is known to be an item: that one, and then until bottom."""
+        """Draw the picks, where the first is known to be an item: that one, and then until bottom."""
         rate, k_bar = self.terms.rate, self.terms.k_bar
         first, _ = draws.categorical(Weights(self.counts, rate))
         left = np.delete(self.counts, first)
         missing = k_bar - len(self.counts)
         fillers = [missing] if missing else []
-        most = min(self.terms.k - 1, len(left) + 1)
-        if not most:
+        max_picks = min(self.terms.k - 1, len(left) + 1)
+        if not max_picks:
             return [first]
         weights = Weights(
             scores=np.array([*left, self.after + self.terms.sensitivity, *(0 for _ in fillers)], dtype=np.int64),
@@ -158,7 +158,7 @@ class GroupPicks:
             sizes=np.array([1] * (len(left) + 1) + fillers, dtype=np.int64),
             factors=[Fraction(1)] * len(left) + [self.terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
         )
-        picks = draws.peel(weights, most, until=len(left))
+        picks = draws.peel(weights, max_picks, until=len(left))
         return [first, *(row + (row >= first) for row, _ in picks if row < len(left))]
 
 
@@ -170,8 +170,8 @@ class Thinned:
     units: int
 
     def ball(self, bits: int) -> arb:
-        """The quotient's ball."""
+        """Return the ball of the quotient."""
         items, ends = self.group.weights(bits)
-        bound = FirstPick.of(self.group.terms).at(Fraction(self.units)).ball(bits)
+        bound = FirstPick.for_terms(self.group.terms).at(Fraction(self.units)).ball(bits)
         with ctx.workprec(bits):
             return (items / (items + ends) / bound).min(arb(1))

@@ -24,7 +24,7 @@ from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
 @dataclass(frozen=True)
 class Terms:
-    """What was settled from the parameters of a limited domain, all exact."""
+    """The terms that follow from the parameters of a limited domain, all exact."""
 
     k: int
     k_bar: int
@@ -36,32 +36,32 @@ class Terms:
 
     @property
     def rate(self) -> Fraction:
-        """An item of count h weighs exp(rate h)."""
+        """The rate of picks: an item of count h weighs exp(rate h)."""
         return self.epsilon_per_pick / self.sensitivity
 
     def swaps(self, k_bar: int) -> int:
-        """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
+        """Return how many of the k_bar best items can be exchanged for others when one user comes or goes."""
         return k_bar if self.max_items_per_user is None else min(self.max_items_per_user, k_bar)
 
     def gap(self, beta: float) -> Fraction:
-        """No item that is picked later, or never, has more users by more than this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.others(self.k_bar), gaps.each(beta, self.k))
+        """Return the gap: no item that is picked later, or never, has more users by more, but with probability beta."""
+        return gaps.exponential(self.rate, gaps.log_others(self.k_bar), gaps.failure_per_step(beta, self.k))
 
     def shortfall(self, beta: float) -> Fraction:
-        """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
-        return gaps.kth(self.rate, gaps.others(self.k_bar, self.k), self.k, beta)
+        """Return by how many users, at most, a picked item is below the k-th best, but with probability beta."""
+        return gaps.kth(self.rate, gaps.log_others(self.k_bar, self.k), self.k, beta)
 
     def reach(self, beta: float) -> Fraction:
-        """While an item has more users than the one at rank k_bar + 1 by more than this, the list does not end early.
+        """Return the reach: while an item has more users than rank k_bar + 1 by more, the list does not end early.
 
         But with probability beta. The items of count 0 weigh k_bar at most, bottom at least as much as one.
         """
         steepness = self.bottom(self.k_bar)
         ends = gaps.logarithm(steepness) + math.log1p(float(self.k_bar / steepness))
-        return self.sensitivity + gaps.exponential(self.rate, ends, gaps.each(beta, self.k))
+        return self.sensitivity + gaps.exponential(self.rate, ends, gaps.failure_per_step(beta, self.k))
 
     def bottom(self, k_bar: int) -> Fraction:
-        """What multiplies exp(rate (h_(k_bar + 1) + sensitivity)) in the weight of bottom."""
+        """Return the factor of exp(rate (h_(k_bar + 1) + sensitivity)) in the weight of bottom."""
         return self.swaps(k_bar) / self.delta_threshold
 
 
@@ -84,17 +84,17 @@ class PeelingWithBottom(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """Bounded-range steps, and delta_threshold."""
+        """The price: bounded-range steps, and delta_threshold."""
         return self.terms.privacy
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """At most k indices or labels, best first; fewer than k where bottom ended it."""
+        """Select at most k indices or labels, best first; fewer than k where bottom ended it."""
         rows = top_rows(counts, self.terms.k_bar + 1)
         return rows.names(self.picks(rows, secure(draws)))
 
     @abstractmethod
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
-        """Picked rows as (row, 0), best first."""
+        """Draw picked rows as (row, 0), best first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,34 +123,37 @@ class LimitedDomain(PeelingWithBottom):
     """
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
-        """Picked rows as (row, 0), best first."""
+        """Draw picked rows as (row, 0), best first."""
         return until_bottom(rows, draws, self.terms, self.terms.k_bar)
 
     @property
     def height(self) -> float:
-        """How far bottom stands above h_(k_bar + 1): sensitivity + ln(swaps / delta_threshold) / rate."""
+        """The distance of bottom above h_(k_bar + 1): sensitivity + ln(swaps / delta_threshold) / rate."""
         return self.sensitivity + math.log(self.terms.bottom(self.terms.k_bar)) / float(self.terms.rate)
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 1000: the threshold grows only with ln k_bar (docs/mechanisms/limited-domain.md)."""
+    """Return ten times k and at least 1000.
+
+    The threshold grows only with ln k_bar (docs/mechanisms/limited-domain.md).
+    """
     return max(10 * k, 1000)
 
 
 def parse_k_bar(k: int, k_bar: int | None) -> int:
-    """The number given, or the default."""
-    found = (
+    """Return the number given, or the default."""
+    parsed = (
         default_k_bar(k)
         if k_bar is None
         else parameters.whole_number("k_bar", k_bar, minimum=1, maximum=MAX_INTEGER - 1)
     )
-    if found < k:
-        raise ParameterError("k_bar", f"be at least k = {k}", found, "raise k_bar or lower k")
-    return found
+    if parsed < k:
+        raise ParameterError("k_bar", f"be at least k = {k}", parsed, "raise k_bar or lower k")
+    return parsed
 
 
 def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
-    """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
+    """Parse the parameters into exact values; split delta where `delta_threshold` does not say how."""
     k = parameters.listed_size("k", mechanism.k)
     k_bar = parse_k_bar(k, mechanism.k_bar)
     delta, bound = parameters.probability("delta", mechanism.delta), mechanism.max_items_per_user
@@ -169,8 +172,8 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
             neighbors=Neighbors.ADD_REMOVE,
         )
     else:
-        wanted = parameters.epsilon("epsilon", mechanism.epsilon)
-        privacy = priced(plan(pick), wanted, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
+        requested = parameters.epsilon("epsilon", mechanism.epsilon)
+        privacy = priced(plan(pick), requested, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     set_fields(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
     if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
@@ -179,7 +182,7 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
 
 
 def _split(mechanism: PeelingWithBottom, plan: Plan, delta: Fraction, swaps: int) -> tuple[Fraction, Fraction | None]:
-    """The part of delta that pays for unknown items, and the epsilon of a pick where it is found with that."""
+    """Return the part of delta that pays for unknown items, and the epsilon of a pick where it is found with that."""
     one_price(mechanism.epsilon, mechanism.epsilon_per_pick)
     if mechanism.delta_threshold is not None:
         threshold = parameters.probability("delta_threshold", mechanism.delta_threshold)
@@ -193,7 +196,7 @@ def _split(mechanism: PeelingWithBottom, plan: Plan, delta: Fraction, swaps: int
 
 
 def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks:
-    """Algorithm 1: peel items, bottom, and the items of count 0 that fill up k_bar; stop at the first non-item."""
+    """Peel items, bottom, and the items of count 0 that fill up k_bar (Algorithm 1); stop at the first non-item."""
     counts = rows.inside(k_bar)
     items, missing = len(counts), k_bar - len(counts)
     fillers = [missing] if missing else []
@@ -203,5 +206,5 @@ def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks
         sizes=np.array([1] * (items + 1) + fillers, dtype=np.int64),
         factors=[Fraction(1)] * items + [terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
     )
-    most = min(terms.k, items + 1)  # among so many picks is a first non-item: a large k costs no more
-    return [pick for pick in draws.peel(weights, most, until=items) if pick[0] < items]
+    max_picks = min(terms.k, items + 1)  # among so many picks is a first non-item: a large k costs no more
+    return [pick for pick in draws.peel(weights, max_picks, until=items) if pick[0] < items]

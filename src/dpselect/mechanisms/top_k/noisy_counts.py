@@ -16,7 +16,7 @@ from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.top_k.top_rows import whole
+from dpselect.mechanisms.top_k.top_rows import whole_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class CountNoise(ABC):
 
     @abstractmethod
     def width(self, beta: float, times: int = 1) -> int:
-        """The error that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error that one count, or any of so many, exceeds with probability at most beta."""
 
     @abstractmethod
     def lead(self, beta: float, times: int) -> int:
@@ -41,7 +41,7 @@ class CountNoise(ABC):
 
     @abstractmethod
     def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
-        """What the counts of so many winners cost, in each of the groups of one user."""
+        """Return the steps of the counts of so many winners, in each of the groups of one user."""
 
     @property
     @abstractmethod
@@ -50,21 +50,24 @@ class CountNoise(ABC):
 
     @property
     def failure(self) -> Fraction:
-        """What may fail where epsilons add up."""
+        """The probability that noise may fail by where epsilons add up."""
         return Fraction(0)
 
     @property
     def moved(self) -> int:
-        """How many of the k counts one user moves at most."""
+        """The largest number of the k counts that one user moves."""
         return self.k if self.max_items_per_user is None else min(self.k, self.max_items_per_user)
 
     def __call__(
         self, counts: npt.ArrayLike, *, draws: Draws | None = None, sizes: Sequence[int] | None = None
     ) -> list[int]:
-        """The noisy counts, in the order given, of groups of these sizes; the noise can make a small count negative."""
-        given = whole(counts).tolist()
-        noises = self.noises(secure(draws), *([len(given)] if sizes is None else sizes))
-        return [count + noise for count, noise in zip(given, noises, strict=True)]
+        """Return the noisy counts, in the order given, of groups of these sizes.
+
+        Noise can make a small one negative.
+        """
+        true_counts = whole_counts(counts).tolist()
+        noises = self.noises(secure(draws), *([len(true_counts)] if sizes is None else sizes))
+        return [count + noise for count, noise in zip(true_counts, noises, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,22 +94,22 @@ class NoisyCounts(CountNoise):
 
     def __post_init__(self) -> None:
         k = parameters.listed_size("k", self.k)
-        each = parameters.epsilon("epsilon_per_count", self.epsilon_per_count)
+        epsilon_per_count = parameters.epsilon("epsilon_per_count", self.epsilon_per_count)
         delta = parameters.probability("delta", self.delta, zero=True)
         related = parse_neighbors(self.neighbors)
         bound = self.max_items_per_user
         moved = k if bound is None else min(k, parameters.whole_number("max_items_per_user", bound, minimum=1))
         if related is Neighbors.REPLACE_ONE:
             moved = min(k, 2 * moved)
-        steps = (Steps(PureDP(each), moved),)
+        steps = (Steps(PureDP(epsilon_per_count), moved),)
         total = frugal(steps, delta)
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
-        set_fields(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
+        set_fields(self, k=k, epsilon_per_count=epsilon_per_count, delta=delta, neighbors=related, privacy=privacy)
         set_fields(self, sensitivity=parameters.whole_number("sensitivity", self.sensitivity, minimum=1))
 
     @property
     def rate(self) -> Fraction:
-        """Noise z weighs exp(-rate |z|)."""
+        """The rate of the noise: z weighs exp(-rate |z|)."""
         return Fraction(self.epsilon_per_count) / self.sensitivity
 
     def noises(self, draws: Draws, *sizes: int) -> list[int]:
@@ -114,7 +117,7 @@ class NoisyCounts(CountNoise):
         return draws.laplaces(self.rate, sum(sizes))
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
     def lead(self, beta: float, times: int) -> int:
@@ -124,7 +127,7 @@ class NoisyCounts(CountNoise):
         return laplace_lead(self.rate, beta, times)
 
     def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
-        """One for each of the counts that a user moves."""
+        """Return one step for each of the counts that a user moves."""
         return (Steps(PureDP(Fraction(self.epsilon_per_count)), sum(min(size, self.moved) for size in items)),)
 
     @property

@@ -54,91 +54,91 @@ class NoisyMeasures:
 
     def __post_init__(self) -> None:
         k = parameters.listed_size("k", self.k)
-        each = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
+        epsilon_per_noise = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
         if self.max_items_per_user is not None:
             parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
-        set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
+        set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=epsilon_per_noise)
 
     @property
     def privacy(self) -> Privacy:
-        """What all of them cost where epsilons add up."""
+        """The price of all of them where epsilons add up."""
         steps, failure, related = self.steps_of(self.k), self.failure, Neighbors.ADD_REMOVE
         return Privacy(epsilon=basic(steps), delta=failure, neighbors=related, steps=steps, failure=failure)
 
     @property
     def noises(self) -> int:
-        """How many noisy numbers an item comes with."""
+        """The number of noisy numbers that an item comes with."""
         return noises(self.measures)
 
     @property
     def of_one_sign(self) -> int:
-        """How many measures are sums of one sign."""
-        return sum(1 for one in self.measures if has_one_sign(one))
+        """The number of measures that are sums of one sign."""
+        return sum(1 for measure in self.measures if has_one_sign(measure))
 
     @property
     def failure(self) -> Fraction:
-        """What Gaussian noise may fail by where epsilons add up."""
+        """The probability that Gaussian noise may fail by where epsilons add up."""
         return Fraction(0) if self.sums is None else self.sums.failure
 
     def steps_of(self, items: int) -> tuple[SpentSteps, ...]:
-        """Those of so many items."""
+        """Return the steps of so many items."""
         moved = items if self.max_items_per_user is None else min(items, self.max_items_per_user)
         together = 0 if self.sums is None else self.of_one_sign
         plain = Steps(PureDP(Fraction(self.epsilon_per_noise)), moved * (self.noises - together))
         return (*((plain,) if plain.times else ()), *(self.sums.steps_of(*[items] * together) if self.sums else ()))
 
     def noise_of(self, measure: Measure) -> CountNoise:
-        """The noise of a sum, in its steps; of a mean, that of its distances from the middle."""
+        """Return the noise of a sum, in its steps; of a mean, that of its distances from the middle."""
         if self.sums is not None and has_one_sign(measure):
             return self.sums.of_sums(measure.sensitivity)
         return NoisyCounts(k=self.k, epsilon_per_count=self.epsilon_per_noise, sensitivity=measure.sensitivity)
 
     def width(self, measure: Measure, beta: float) -> Fraction | None:
-        """The error that a sum exceeds with probability at most beta; that of a mean hangs on its users."""
+        """Return the error that a sum exceeds with probability at most beta; that of a mean depends on its users."""
         return None if isinstance(measure, Mean) else self.noise_of(measure).width(beta) * measure.step
 
     def __call__(
-        self, found: Sequence[Sequence[Measured]], beta: float, *, draws: Draws | None = None
+        self, measured: Sequence[Sequence[Measured]], beta: float, *, draws: Draws | None = None
     ) -> list[list[Estimate]]:
-        """The measures of each item, in the order given; each interval holds the true number but with chance beta."""
+        """Return the measures of each item, in order; each interval holds the true number but with chance beta."""
         draws, columns = secure(draws), []
-        for measure, column in zip(self.measures, zip(*found, strict=True), strict=True):
+        for measure, column in zip(self.measures, zip(*measured, strict=True), strict=True):
             noise = self.noise_of(measure)
             noisy = zip(column, noise.noises(draws, len(column)), strict=True)
-            totals = [one.total + error for one, error in noisy]
+            totals = [numbers.total + error for numbers, error in noisy]
             of_total = noise.width(beta, 1 if isinstance(measure, Sum) else 2)
             if isinstance(measure, Sum):
                 columns.append([_sum(measure, total, of_total) for total in totals])
                 continue
-            each = NoisyCounts(k=self.k, epsilon_per_count=self.epsilon_per_noise)
-            users = each([one.users for one in column], draws=draws)
-            of_users = each.width(beta, 2)
+            user_noise = NoisyCounts(k=self.k, epsilon_per_count=self.epsilon_per_noise)
+            users = user_noise([numbers.users for numbers in column], draws=draws)
+            of_users = user_noise.width(beta, 2)
             pairs = zip(totals, users, strict=True)
             columns.append([mean_of(measure, total, count, of_total, of_users) for total, count in pairs])
         return [list(row) for row in zip(*columns, strict=True)]
 
 
 def has_one_sign(measure: Measure) -> bool:
-    """Is it a sum that every user moves in the same direction?"""
+    """Return whether it is a sum that every user moves in the same direction."""
     return isinstance(measure, Sum) and measure.has_one_sign
 
 
 def _sum(measure: Sum, total: int, width: int) -> Estimate:
-    """A noisy sum and its interval."""
+    """Return a noisy sum and its interval."""
     ends = [_signed(measure, end) * measure.step for end in (total - width, total + width)]
     return Estimate(total * measure.step, *ends)
 
 
 def mean_of(measure: Mean, total: int, users: int, of_total: int, of_users: int) -> Estimate:
-    """A mean and its interval, from a noisy sum of steps from the middle and a noisy number of users.
+    """Return a mean and its interval, from a noisy sum of steps from the middle and a noisy number of users.
 
     The true sum and number lie within `of_total` and `of_users` of them, and there is one user or more: a mean of
     nobody may be anything. The quotient is monotone in each, so its ends are among those of the two.
     """
-    fewest, most = max(1, users - of_users), max(1, users + of_users)
+    fewest_users, most_users = max(1, users - of_users), max(1, users + of_users)
     least, largest = total - of_total, total + of_total
-    low = Fraction(least, most if least > 0 else fewest)
-    high = Fraction(largest, fewest if largest > 0 else most)
+    low = Fraction(least, most_users if least > 0 else fewest_users)
+    high = Fraction(largest, fewest_users if largest > 0 else most_users)
     middle = (Fraction(measure.low) + Fraction(measure.high)) / 2
 
     def inside(steps: Fraction) -> Fraction:
@@ -148,6 +148,6 @@ def mean_of(measure: Mean, total: int, users: int, of_total: int, of_users: int)
 
 
 def _signed(measure: Measure, steps: int) -> int:
-    """An end of a sum's interval: where no user has a total below 0, or above 0, no sum is there."""
-    least, most = (Fraction(measure.low), Fraction(measure.high))
-    return max(0, steps) if least >= 0 else min(0, steps) if most <= 0 else steps
+    """Return an end of a sum's interval, cut at 0: where no user has a total below 0, or above 0, no sum is there."""
+    least, largest = (Fraction(measure.low), Fraction(measure.high))
+    return max(0, steps) if least >= 0 else min(0, steps) if largest <= 0 else steps

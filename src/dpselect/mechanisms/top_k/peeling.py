@@ -11,7 +11,7 @@ from dpselect._ground.privacy import Neighbors, Privacy, parse_neighbors
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
-from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates, enough
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, parse_candidates, refuse_too_few
 from dpselect.mechanisms.port import set_fields
 
 
@@ -55,24 +55,24 @@ class Peeling:
         )
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """k indices or labels, best first."""
-        among = candidates(counts)
-        return among.names(self.picks(among, secure(draws)))
+        """Select k indices or labels, best first."""
+        candidates = parse_candidates(counts)
+        return candidates.names(self.picks(candidates, secure(draws)))
 
     def gap(self, beta: float, candidates: int) -> Fraction:
-        """No item picked later, or never, has more users by more than this, except with probability beta."""
-        return gaps.exponential(self._rate, gaps.others(candidates), gaps.each(beta, self.k))
+        """Return the gap: no item picked later, or never, has more users by more, except with probability beta."""
+        return gaps.exponential(self._rate, gaps.log_others(candidates), gaps.failure_per_step(beta, self.k))
 
     def shortfall(self, beta: float, candidates: int) -> Fraction:
-        """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
-        return gaps.kth(self._rate, gaps.others(candidates, self.k), self.k, beta)
+        """Return by how many users, at most, a picked item is below the k-th best, but with probability beta."""
+        return gaps.kth(self._rate, gaps.log_others(candidates, self.k), self.k, beta)
 
     @property
     def _rate(self) -> Fraction:
         """The rate at which a candidate weighs exp(rate count)."""
         return self._pick / (self.sensitivity * (2 if self.neighbors is Neighbors.REPLACE_ONE else 1))
 
-    def picks(self, among: Candidates, draws: Draws) -> Picks:
-        """k candidates as (group, member), best first."""
-        enough(self.k, among)
-        return draws.peel(among.weights(self._rate), self.k)
+    def picks(self, candidates: Candidates, draws: Draws) -> Picks:
+        """Draw k candidates as (group, member), best first."""
+        refuse_too_few(self.k, candidates)
+        return draws.peel(candidates.weights(self._rate), self.k)

@@ -60,7 +60,7 @@ class GaussianNoise:
         return gaussian_lead(self.own, beta, times)
 
     def rho_of(self, counts: int) -> Fraction:
-        """The zCDP of so many counts with this noise."""
+        """Return the zCDP of so many counts with this noise."""
         return min(counts, self.max_items_per_user) / (2 * self.own)
 
 
@@ -86,7 +86,7 @@ class SharpCounts(CountNoise):
         return self.noise.noises(draws, *sizes)
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error that one count, or any of so many, exceeds with probability at most beta."""
+        """Return the error that one count, or any of so many, exceeds with probability at most beta."""
         return self.noise.width(beta, times)
 
     def lead(self, beta: float, times: int) -> int:
@@ -94,17 +94,19 @@ class SharpCounts(CountNoise):
         return self.noise.lead(beta, times)
 
     def steps_of(self, *items: int) -> tuple[SpentSteps, ...]:
-        """What the counts of so many winners cost, in each of the groups of one user.
+        """Return the steps of the counts of so many winners, in each of the groups of one user.
 
         A user who moves sums by more is as many users one after another.
         """
-        sizes, by = Counter(size for size in items if size), self.sensitivity
+        sizes, multiple = Counter(size for size in items if size), self.sensitivity
         if not sizes:
             return ()
         if isinstance(self.noise, SharedLaplaceNoise):
-            every = [(one, times) for size, times in sizes.items() for one in self.noise.steps_of(size)]
-            return tuple(Steps(PureDP(one.value.epsilon * by), one.times * times) for one, times in every)
-        rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * by**2
+            all_steps = [(steps, times) for size, times in sizes.items() for steps in self.noise.steps_of(size)]
+            return tuple(
+                Steps(PureDP(steps.value.epsilon * multiple), steps.times * times) for steps, times in all_steps
+            )
+        rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * multiple**2
         return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
 
     def of_sums(self, by: int) -> SharpCounts:
@@ -120,12 +122,12 @@ class SharpCounts(CountNoise):
 
     @property
     def is_shared(self) -> bool:
-        """Is one part of the noise the same for all counts?"""
+        """One part of the noise is the same for all counts."""
         return not isinstance(self.noise, GaussianNoise)
 
     @property
     def failure(self) -> Fraction:
-        """What Gaussian noise may fail by where epsilons add up."""
+        """The probability that Gaussian noise may fail by where epsilons add up."""
         return self.apart
 
     @property
@@ -135,24 +137,24 @@ class SharpCounts(CountNoise):
 
 
 @lru_cache(maxsize=256)
-def _added(rho: Fraction, apart: Fraction) -> Fraction:
-    """What rho-zCDP counts as where epsilons add up."""
-    return zcdp_to_epsilon(rho, apart)
+def _added(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return the epsilon that rho-zCDP counts as where epsilons add up."""
+    return zcdp_to_epsilon(rho, delta)
 
 
 def sharpest_of_rho(plain: NoisyCounts) -> SharpCounts:
-    """The noise of the narrowest interval among Gaussian ones of the same zCDP, where all that counts is zCDP."""
+    """Return the noise of the narrowest interval among Gaussian ones of the same zCDP."""
     k, moved = plain.k, plain.moved
     rho = PureDP(Fraction(plain.epsilon_per_count)).rho * moved
-    found = [SharpCounts(k=k, noise=GaussianNoise(max_items_per_user=moved, rho=rho))]
+    noises = [SharpCounts(k=k, noise=GaussianNoise(max_items_per_user=moved, rho=rho))]
     if moved > 1:
-        found.append(SharpCounts(k=k, noise=SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho)))
-    return min(found, key=lambda noise: noise.width(CHANCE))
+        noises.append(SharpCounts(k=k, noise=SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho)))
+    return min(noises, key=lambda noise: noise.width(CHANCE))
 
 
 def sharpest(
     plain: NoisyCounts,
-    before: Sequence[SpentSteps],
+    steps_before: Sequence[SpentSteps],
     epsilon: Fraction,
     delta: Fraction,
     beta: float,
@@ -160,36 +162,36 @@ def sharpest(
     *,
     paid: int | None = None,
 ) -> CountNoise:
-    """The noise of the narrowest interval that fits into (epsilon, delta) after these steps.
+    """Return the noise of the narrowest interval that fits into (epsilon, delta) after these steps.
 
     As `plain` noise does on all k counts, or on so many as are `paid`: it takes no more zCDP, or no more epsilon, than
     that, and noise is narrower where a user moves few of them. Of equals the simpler one is taken. One user has counts
     in so many groups, each of which has noise of its own.
     """
-    k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
+    k, moved, epsilon_per_count = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
     paid = k if paid is None else paid
     if moved < paid:
-        more = replace(plain, epsilon_per_count=each * Fraction(isqrt(paid * 10**12 // moved), 10**6))
-        if compose([*before, *more.steps_of(*[k] * groups)], delta).epsilon <= epsilon:
-            plain = more
+        larger = replace(plain, epsilon_per_count=epsilon_per_count * Fraction(isqrt(paid * 10**12 // moved), 10**6))
+        if compose([*steps_before, *larger.steps_of(*[k] * groups)], delta).epsilon <= epsilon:
+            plain = larger
 
-    def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, apart: Fraction) -> SharpCounts:
+    def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, reserved_delta: Fraction) -> SharpCounts:
         bound, times = plain.max_items_per_user, plain.sensitivity
-        return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
+        return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=reserved_delta)
 
-    found: list[CountNoise] = [plain]
-    left = min((epsilon - basic(before)) / groups, each * paid) / plain.sensitivity
-    if moved > 1 and left > 0:
-        pure = SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left)
+    noises: list[CountNoise] = [plain]
+    remaining = min((epsilon - basic(steps_before)) / groups, epsilon_per_count * paid) / plain.sensitivity
+    if moved > 1 and remaining > 0:
+        pure = SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=remaining)
         if moved < paid and pure.steps_of(k)[0].times == 1:  # shared noise moves: the zCDP of all k counts
-            pure = SharedLaplaceNoise(items=k, max_items_per_user=k, epsilon=left)
-        found.append(sharp(pure, Fraction(0)))
-    apart = delta * APART
-    most = PureDP(each).rho * paid * groups
-    rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
+            pure = SharedLaplaceNoise(items=k, max_items_per_user=k, epsilon=remaining)
+        noises.append(sharp(pure, Fraction(0)))
+    reserved_delta = delta * APART
+    largest = PureDP(epsilon_per_count).rho * paid * groups
+    rho = largest_rho_beside(tuple(steps_before), epsilon, delta - reserved_delta, largest) if delta else Fraction(0)
     if rho:
         rho /= groups * plain.sensitivity**2
-        found.append(sharp(GaussianNoise(max_items_per_user=moved, rho=rho), apart))
+        noises.append(sharp(GaussianNoise(max_items_per_user=moved, rho=rho), reserved_delta))
         if moved > 1:
-            found.append(sharp(SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho), apart))
-    return min(found, key=lambda noise: noise.width(beta))
+            noises.append(sharp(SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho), reserved_delta))
+    return min(noises, key=lambda noise: noise.width(beta))

@@ -31,7 +31,7 @@ TEST_SHARE = Fraction(1, 8)  # of what is left, for the tests where the picks ar
 
 @dataclass(frozen=True)
 class SparseTerms:
-    """What was settled from the parameters, all exact."""
+    """The terms that follow from the parameters, all exact."""
 
     k: int
     k_bar: int
@@ -47,16 +47,16 @@ class SparseTerms:
 
     @property
     def rate(self) -> Fraction:
-        """An item of count h weighs exp(rate h)."""
+        """The rate of picks: an item of count h weighs exp(rate h)."""
         return self.epsilon_per_pick / self.sensitivity
 
     @property
     def test_rate(self) -> Fraction:
-        """The noise n on a count has probability in proportion to e^(-test_rate n)."""
+        """The rate of tests: the noise n on a count has probability in proportion to e^(-test_rate n)."""
         return self.epsilon_of_test / self.sensitivity
 
     def added(self, items: int) -> Fraction:
-        """The epsilons of the picks and tests of an answer of so many items, by adding up.
+        """Return the epsilons of the picks and tests of an answer of so many items, by adding up.
 
         The pick that ends a list is hidden together with its test, so the larger of the two is enough.
         """
@@ -64,20 +64,20 @@ class SparseTerms:
         return self.epsilon_of_threshold + items * self.epsilon_per_pick + last
 
     def gap(self, beta: float) -> Fraction:
-        """No item that is picked later, or never, has more users by more than this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.others(self.k_bar), gaps.each(beta, self.k))
+        """Return the gap: no item that is picked later, or never, has more users by more, but with probability beta."""
+        return gaps.exponential(self.rate, gaps.log_others(self.k_bar), gaps.failure_per_step(beta, self.k))
 
     def shortfall(self, beta: float) -> Fraction:
-        """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
-        return gaps.kth(self.rate, gaps.others(self.k_bar, self.k), self.k, beta)
+        """Return by how many users, at most, a picked item is below the k-th best, but with probability beta."""
+        return gaps.kth(self.rate, gaps.log_others(self.k_bar, self.k), self.k, beta)
 
     def reach(self, beta: float) -> Fraction:
-        """While an item has more users than the one at rank k_bar + 1 by more than this, the list does not end early.
+        """Return the reach: while an item has more users than rank k_bar + 1 by more, the list does not end early.
 
         But with probability beta: half of it for a pick that is too low, half for noise of more than t on the count of
         one of k picks, each of probability e^(-rate (t + 1)).
         """
-        noise = gaps.exponential(self.test_rate, 0.0, gaps.each(beta / 2, self.k))
+        noise = gaps.exponential(self.test_rate, 0.0, gaps.failure_per_step(beta / 2, self.k))
         return self.height + noise.__ceil__() + self.gap(beta / 2)
 
 
@@ -124,16 +124,18 @@ class LimitedDomainSparse:
             sensitivity=parameters.whole_number("sensitivity", self.sensitivity, minimum=1),
             counted=parameters.whole_number("counted", self.counted, minimum=0),
         )
-        usual = SHARE_OF_FEW if k < FEW else SHARE
-        share = parameters.positive("threshold_share", usual if self.threshold_share is None else self.threshold_share)
+        default_share = SHARE_OF_FEW if k < FEW else SHARE
+        share = parameters.positive(
+            "threshold_share", default_share if self.threshold_share is None else self.threshold_share
+        )
         if share >= 1:
             raise ParameterError("threshold_share", "be below 1", self.threshold_share)
         set_fields(self, threshold_share=share)
-        set_fields(self, terms=settled(self))
+        set_fields(self, terms=derive_terms(self))
 
     @property
     def privacy(self) -> Privacy:
-        """Bounded-range steps, for threshold and tests and for each pick, noisy numbers, and delta_threshold."""
+        """The price: steps for threshold and tests and for each pick, noisy numbers, and delta_threshold."""
         return self.terms.privacy
 
     @property
@@ -142,26 +144,26 @@ class LimitedDomainSparse:
         return self.terms.epsilon_per_pick
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """At most k indices or labels, best first; fewer than k where a test ended the list."""
+        """Select at most k indices or labels, best first; fewer than k where a test ended the list."""
         rows = top_rows(counts, self.terms.k_bar + 1)
         return rows.names(self.picks(rows, secure(draws)))
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
-        """Shown rows as (row, 0), best first."""
+        """Draw shown rows as (row, 0), best first."""
         t = self.terms
         counts = rows.inside(t.k_bar)
         threshold = rows.after(t.k_bar) + t.height - draws.geometric(t.epsilon_of_threshold / t.sensitivity)
-        found: list[tuple[int, int]] = []
+        shown_picks: list[tuple[int, int]] = []
         for pick in self._hidden(rows, draws):
-            above = int(counts[pick[0]]) - threshold if pick[0] < len(counts) else -1
+            lead = int(counts[pick[0]]) - threshold if pick[0] < len(counts) else -1
             # A count less geometric noise passes while the noise is at most `above`: all but e^(-rate (above + 1)).
-            if above < 0 or draws.bernoulli(Exp(-t.test_rate * (above + 1))):
+            if lead < 0 or draws.bernoulli(Exp(-t.test_rate * (lead + 1))):
                 break
-            found.append(pick)
-        return found
+            shown_picks.append(pick)
+        return shown_picks
 
     def _hidden(self, rows: TopRows, draws: Draws) -> Picks:
-        """Peeling of the k_bar best, up to the first nameless item."""
+        """Peel the k_bar best, up to the first nameless item."""
         counts = rows.inside(self.terms.k_bar)
         items, missing = len(counts), self.terms.k_bar - len(counts)
         fillers = [missing] if missing else []
@@ -173,18 +175,18 @@ class LimitedDomainSparse:
         return draws.peel(weights, min(self.k, items + len(fillers)), until=items)
 
 
-def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
-    """The way to pay that leaves most to a pick: adding up, or composing the picks at half of delta."""
+def derive_terms(mechanism: LimitedDomainSparse) -> SparseTerms:
+    """Return the terms that leave most to a pick: adding up, or composing the picks at half of delta."""
     m, epsilon, delta = mechanism, Fraction(mechanism.epsilon), Fraction(mechanism.delta)
     threshold = epsilon * Fraction(m.threshold_share or SHARE)
-    left, plan = epsilon - threshold, plan_of(m.k, m.counted)
-    pick, composition = left / basic(plan(Fraction(1))), Fraction(0)
+    remaining, plan = epsilon - threshold, plan_of(m.k, m.counted)
+    pick, composition = remaining / basic(plan(Fraction(1))), Fraction(0)
     test, failure, bound = pick, delta, "basic"
-    composed = largest_epsilon(plan, left * (1 - TEST_SHARE), delta / 2)
+    composed = largest_epsilon(plan, remaining * (1 - TEST_SHARE), delta / 2)
     if composed > pick:
-        pick, test, failure, composition = composed, left * TEST_SHARE, delta / 2, delta / 2
-        left -= test
-        bound = priced(plan(pick), left, composition, failure=failure, neighbors=Neighbors.ADD_REMOVE).bound
+        pick, test, failure, composition = composed, remaining * TEST_SHARE, delta / 2, delta / 2
+        remaining -= test
+        bound = priced(plan(pick), remaining, composition, failure=failure, neighbors=Neighbors.ADD_REMOVE).bound
     steps = (Steps(BoundedRange(threshold + 2 * test), 1), *plan(pick))
     return SparseTerms(
         k=m.k,
@@ -195,7 +197,7 @@ def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
         epsilon_of_test=test,
         delta_threshold=failure,
         height=height_for(threshold / m.sensitivity, test / m.sensitivity, failure, m.sensitivity),
-        left=left,
+        left=remaining,
         composition=composition,
         privacy=Privacy(
             epsilon=epsilon,
@@ -209,7 +211,7 @@ def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
 
 
 def passing(threshold_rate: Fraction, test_rate: Fraction, gap: int) -> Fraction:
-    """An upper bound, tight to many digits, on P(R - N >= gap), gap >= 0, for geometric R and N of these rates.
+    """Return an upper bound, tight to many digits, on P(R - N >= gap), gap >= 0, for geometric R and N of these rates.
 
     With q = e^-threshold_rate and p = e^-test_rate it is q^gap (1 - p) / (1 - p q).
     """
@@ -217,14 +219,14 @@ def passing(threshold_rate: Fraction, test_rate: Fraction, gap: int) -> Fraction
         return upper(_ratio(threshold_rate, test_rate) * (-enclose(threshold_rate * gap)).exp())
 
 
-def height_for(threshold_rate: Fraction, test_rate: Fraction, delta: Fraction, above: int) -> int:
-    """The least height at which an item `above` over the count after the k_bar largest passes with at most delta."""
+def height_for(threshold_rate: Fraction, test_rate: Fraction, delta: Fraction, lead: int) -> int:
+    """Return the least height: an item `lead` over the count after the k_bar largest passes with at most delta."""
     with ctx.workprec(PRECISION):
         least = upper((_ratio(threshold_rate, test_rate) / enclose(delta)).log() / enclose(threshold_rate))
-    found = above + max(0, least.__ceil__())
-    if found > HIGHEST:
+    height = lead + max(0, least.__ceil__())
+    if height > HIGHEST:
         raise ParameterError("epsilon", "be large enough for a threshold below 2^62", "a smaller value")
-    return found
+    return height
 
 
 def _ratio(threshold_rate: Fraction, test_rate: Fraction) -> arb:

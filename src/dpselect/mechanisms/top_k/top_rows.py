@@ -18,7 +18,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws, Weights
 from dpselect.draws.near import kth_largest
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.candidates import CandidateNames, Input, exact, fixed
+from dpselect.mechanisms.candidates import CandidateNames, Input, exact_scores, label_order
 
 Places = npt.NDArray[np.intp]
 
@@ -31,33 +31,35 @@ class TopRows:
     names: CandidateNames
 
     def inside(self, k_bar: int) -> npt.NDArray[np.int64]:
-        """The counts of the k_bar best items, fewer where fewer have any user."""
+        """Return the counts of the k_bar best items, fewer where fewer have any user."""
         return self.counts[:k_bar]
 
     def after(self, k_bar: int) -> int:
-        """h_(k_bar + 1): the first count beyond, 0 where there is none."""
+        """Return h_(k_bar + 1): the first count beyond, 0 where there is none."""
         return int(self.counts[k_bar]) if len(self.counts) > k_bar else 0
 
 
 def top_rows(counts: Input, rows: int) -> TopRows:
-    """The `rows` largest positive counts: of an array (ties by index), a mapping (by label), or of groups."""
+    """Return the `rows` largest positive counts: of an array (ties by index), a mapping (by label), or of groups."""
     if isinstance(counts, CountGroups):
         return _of_histogram(counts, rows)
     if isinstance(counts, Mapping):
         labels: list[Any] = list(counts)
-        values = whole(list(counts.values()))
-        best = _largest(values, rows, lambda places: np.array(sorted(places, key=lambda i: fixed(labels[i])), np.intp))
-        return TopRows(values[best], lambda picks: [labels[best[g]] for g, _ in picks])
-    values = whole(counts)
-    best = _largest(values, rows)
-    return TopRows(values[best], lambda picks: best[[g for g, _ in picks]].astype(np.int64))
+        values = whole_counts(list(counts.values()))
+        best_rows = _largest(
+            values, rows, lambda places: np.array(sorted(places, key=lambda i: label_order(labels[i])), np.intp)
+        )
+        return TopRows(values[best_rows], lambda picks: [labels[best_rows[g]] for g, _ in picks])
+    values = whole_counts(counts)
+    best_rows = _largest(values, rows)
+    return TopRows(values[best_rows], lambda picks: best_rows[[g for g, _ in picks]].astype(np.int64))
 
 
-def whole(counts: Any) -> npt.NDArray[np.int64]:
-    """Counts of users as int64, or a clear error. No items at all is a count of nothing, not a mistake."""
+def whole_counts(counts: Any) -> npt.NDArray[np.int64]:
+    """Parse counts of users as int64. No items at all is a count of nothing, not a mistake."""
     if getattr(counts, "ndim", 1) == 1 and isinstance(counts, Sized) and len(counts) == 0:
         return np.zeros(0, dtype=np.int64)
-    values = exact(counts)
+    values = exact_scores(counts)
     if values.dtype != np.int64:
         raise ParameterError("counts", "be whole numbers of users", f"values of type {values.dtype}")
     if int(values.min()) < 0:
@@ -66,14 +68,14 @@ def whole(counts: Any) -> npt.NDArray[np.int64]:
 
 
 def _largest(
-    values: npt.NDArray[np.int64], rows: int, ordered: Callable[[Places], Places] = lambda places: places
+    values: npt.NDArray[np.int64], rows: int, order: Callable[[Places], Places] = lambda places: places
 ) -> npt.NDArray[np.intp]:
-    """Indices of the largest positive values, descending; equal ones, also at the cut, as `ordered` puts indices."""
+    """Return indices of the largest positive values, descending; equal ones, also at the cut, by `order`."""
     least = 1
     if len(values) > rows:
         least = max(1, int(kth_largest(values, rows)))
-    above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
-    chosen = np.concatenate([ordered(above), ordered(equal)[: max(0, rows - len(above))]])
+    larger, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+    chosen = np.concatenate([order(larger), order(equal)[: max(0, rows - len(larger))]])
     return chosen[np.argsort(-values[chosen], kind="stable")]
 
 
@@ -86,7 +88,7 @@ def _of_histogram(histogram: CountGroups, rows: int) -> TopRows:
 
 
 def largest(noisy: Sequence[int], k: int, draws: Draws) -> list[int]:
-    """The positions of the k largest numbers (all if there are fewer), best first.
+    """Return the positions of the k largest numbers (all if there are fewer), best first.
 
     Among equal numbers every order is equally likely, so the answer reveals nothing about the positions themselves,
     which are in the order of the true counts.
@@ -95,8 +97,8 @@ def largest(noisy: Sequence[int], k: int, draws: Draws) -> list[int]:
         return []
     values = np.array(noisy, dtype=np.int64)
     least = np.partition(values, len(values) - k)[len(values) - k] if k < len(values) else values.min()
-    among = np.flatnonzero(values >= least)
-    alike = Weights(np.zeros(len(among), dtype=np.int64), Fraction(1))
-    shuffled = among[[place for place, _ in draws.peel(alike, len(among))]]
-    found: list[int] = shuffled[np.argsort(-values[shuffled], kind="stable")][:k].tolist()
-    return found
+    at_least = np.flatnonzero(values >= least)
+    alike = Weights(np.zeros(len(at_least), dtype=np.int64), Fraction(1))
+    shuffled = at_least[[index for index, _ in draws.peel(alike, len(at_least))]]
+    positions: list[int] = shuffled[np.argsort(-values[shuffled], kind="stable")][:k].tolist()
+    return positions

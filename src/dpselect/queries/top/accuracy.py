@@ -15,8 +15,8 @@ Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
 
 
-def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[TargetAccuracy, Selection]:
-    """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
+def cheapest_plan(within: int, domain: Domain | None, plan_at: Planned) -> tuple[TargetAccuracy, Selection]:
+    """Return the cheapest plan that is near: no item has over `within` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold with 95 % confidence each.
     """
@@ -26,21 +26,21 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[T
         raise ParameterError("domain", "be of a known size if within is given", "a Column", hint)
 
     def miss(epsilon: Fraction) -> int:
-        plan = planned(epsilon)
+        plan = plan_at(epsilon)
         _refuse_what_is_certain(plan, candidates)
         short = plan.shortfall(candidates)
         if short is None:
-            must = "know how near items will be if within is given"
-            raise ParameterError("method", must, plan.method, "auto takes one that does; or give epsilon")
+            requirement = "know how near items will be if within is given"
+            raise ParameterError("method", requirement, plan.method, "auto takes one that does; or give epsilon")
         return max(short, plan.width())
 
-    epsilon = price_for("within", wanted, miss, "; so is a smaller k")
-    plan = planned(epsilon)
-    return asked_of(wanted, epsilon, plan), plan
+    epsilon = price_for("within", within, miss, "; so is a smaller k")
+    plan = plan_at(epsilon)
+    return describe_target(within, epsilon, plan), plan
 
 
 def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
-    """Where no other item can come back, any price would do."""
+    """Refuse a question in which no other item can come back, since any price would do."""
     k = plan.selector.k
     if candidates is not None and candidates <= k:
         raise ParameterError("k", f"be below {candidates:,}, the number of items, if within is given", k)
@@ -48,10 +48,10 @@ def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} if within is given", plan.k_bar)
 
 
-def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
+def describe_target(within: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
     """Describe the accuracy that was asked for, before and with the answer."""
     return describe_target_ranking(
-        wanted,
+        within,
         epsilon,
         k=plan.selector.k,
         k_bar=plan.k_bar,

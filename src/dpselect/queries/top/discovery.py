@@ -23,12 +23,12 @@ from dpselect.draws import Draws, fresh_key
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped, has_curve
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, rank_best, users_of
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
-from dpselect.queries.union.accuracy import found_by
+from dpselect.queries.union.accuracy import found_accuracy
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
@@ -53,7 +53,7 @@ METHOD = "discover"
 
 @dataclass(frozen=True, kw_only=True)
 class Discovery:
-    """What is asked. `most` is max_items_per_user, None where it is to be chosen privately."""
+    """The terms of a discovery. `max_items_per_user` is None where it is to be chosen privately."""
 
     k: int
     epsilon: Fraction
@@ -65,7 +65,7 @@ class Discovery:
 
     @property
     def noises(self) -> int:
-        """How many noisy numbers an item comes with."""
+        """The number of noisy numbers that an item comes with."""
         return int(self.counted) + noises(self.measures)
 
     @property
@@ -75,12 +75,12 @@ class Discovery:
 
     @property
     def choice(self) -> BoundChoice:
-        """What chooses max_items_per_user, among bounds that have a curve."""
+        """The choice of max_items_per_user, among bounds that have a curve."""
         return BoundChoice(self.for_bound, bounds_with_curve(self.epsilon - self.for_bound, self.delta))
 
     @property
     def shared(self) -> SharedBudget | None:
-        """The one budget of the choice of a bound, the union and the ranking; None where the bound is given."""
+        """The budget that the choice of a bound, the union and the ranking share; None where the bound is given."""
         if self.most is not None:
             return None
         return shared_budget(self.epsilon, self.delta, self.for_bound, Fraction(0))
@@ -97,22 +97,27 @@ class Discovery:
             bound="basic" if self.most in (None, 1) else "Renyi",
         )
 
-    def mechanism(self, most: int) -> DiscoverThenPeel:
-        """For users of at most `most` items in the union: at the order of all bounds, where one was chosen."""
+    def mechanism(self, max_items: int) -> DiscoverThenPeel:
+        """Return the mechanism for users of at most `max_items` items.
+
+        At the order of all bounds, where one was chosen.
+        """
         shared = self.shared
         if shared is None:
-            return _mechanism(self.k, self.epsilon, self.delta, most)
-        if most == 1:
-            return _mechanism(self.k, self.epsilon - self.for_bound, shared.delta_of_others, most)
-        return _mechanism(self.k, self.epsilon, self.delta, most, shared.order, shared.spent)
+            return _mechanism(self.k, self.epsilon, self.delta, max_items)
+        if max_items == 1:
+            return _mechanism(self.k, self.epsilon - self.for_bound, shared.delta_of_others, max_items)
+        return _mechanism(self.k, self.epsilon, self.delta, max_items, shared.order, shared.spent)
 
 
 @lru_cache(maxsize=4)
 def _mechanism(
-    k: int, epsilon: Fraction, delta: Fraction, most: int, order: int | None = None, spent: Fraction = Fraction(0)
+    k: int, epsilon: Fraction, delta: Fraction, max_items: int, order: int | None = None, spent: Fraction = Fraction(0)
 ) -> DiscoverThenPeel:
     """Return the mechanism, kept because some take long to make: a draw needs it, and so does writing its release."""
-    return DiscoverThenPeel(k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, at_order=order, spent=spent)
+    return DiscoverThenPeel(
+        k=k, epsilon=epsilon, delta=delta, max_items_per_user=max_items, at_order=order, spent=spent
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,60 +131,72 @@ class FoundTop(Selection):
     ready: DiscoverThenPeel | None
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order; that of any bound, where it is chosen."""
+        """Return what any answer costs at most an account of this Rényi order.
+
+        That of any bound, where it is chosen.
+        """
         return self._price(self.ready, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it: the bound is a part of the answer."""
-        most = release.privacy.parameters.get("max_items_per_user")
-        return self._price(self.ready or (self.selector.mechanism(most) if isinstance(most, int) else None), order)
+        """Return what an answer cost it: the bound is a part of the answer."""
+        max_items = release.privacy.parameters.get("max_items_per_user")
+        return self._price(
+            self.ready or (self.selector.mechanism(max_items) if isinstance(max_items, int) else None), order
+        )
 
-    def _price(self, made: DiscoverThenPeel | None, order: int | None) -> Price:
-        """The choice of the bound, the union and the ranking: docs/composing.md, "A union"."""
+    def _price(self, mechanism: DiscoverThenPeel | None, order: int | None) -> Price:
+        """Return the price of the choice of the bound, the union and the ranking: docs/composing.md, "A union"."""
         if order is None:
             return ceiling(self.privacy, None)
-        asked = self.selector
-        return Price(asked.epsilon, self._divergence(made, order), asked.delta, added=asked.epsilon)
+        discovery = self.selector
+        return Price(discovery.epsilon, self._divergence(mechanism, order), discovery.delta, added=discovery.epsilon)
 
-    def _divergence(self, made: DiscoverThenPeel | None, order: int) -> Fraction:
-        asked, shared = self.selector, self.selector.shared
-        whole = divergence(PureDP(asked.epsilon), order)
-        found = None if made is None else made.divergence(order)
+    def _divergence(self, mechanism: DiscoverThenPeel | None, order: int) -> Fraction:
+        discovery, shared = self.selector, self.selector.shared
+        of_one_step = divergence(PureDP(discovery.epsilon), order)
+        known_divergence = None if mechanism is None else mechanism.divergence(order)
         if shared is None:
-            return whole if found is None else min(whole, up(found))
+            return of_one_step if known_divergence is None else min(of_one_step, up(known_divergence))
         if order > shared.order:  # of all bounds or of none
-            return whole
-        choice = divergence(BoundedRange(asked.for_bound), order)
-        of_one = divergence(PureDP(asked.epsilon - asked.for_bound), order)
+            return of_one_step
+        choice = divergence(BoundedRange(discovery.for_bound), order)
+        of_one = divergence(PureDP(discovery.epsilon - discovery.for_bound), order)
         # Spent at the budget's own order, so not more at this one.
-        budget = renyi_budget(shared.order, asked.epsilon, asked.delta * COMPOSED) - shared.spent
-        if made is None:
+        budget = renyi_budget(shared.order, discovery.epsilon, discovery.delta * COMPOSED) - shared.spent
+        if mechanism is None:
             return choice + max(budget, of_one)
-        left = of_one if made.max_items_per_user == 1 else budget
-        return choice + (left if found is None else min(left, up(found)))
+        remaining = of_one if mechanism.max_items_per_user == 1 else budget
+        return choice + (remaining if known_divergence is None else min(remaining, up(known_divergence)))
 
     @property
     def of_sets(self) -> bool:
-        """Counts alone do not tell who shares which items."""
+        """True: counts alone do not tell who shares which items."""
         return True
 
     def draw(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Outcome:
         """Draw from the items of every user: a bound if none is known, the union, the ranking, and counts."""
-        asked, sets = self.selector, aggregate
-        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
-        found = mechanism.union(sets, draws=draws, progress=progress)
-        codes = best(asked.k, found, users_of(sets, found), self._price_of_pick(mechanism, len(found)), draws)
-        return self._ranked(mechanism, len(found), sets.labels(codes), users_of(sets, codes), draws)
+        discovery, sets = self.selector, aggregate
+        mechanism = self.ready or discovery.mechanism(discovery.choice.of_sets(sets, draws))
+        discovered = mechanism.union(sets, draws=draws, progress=progress)
+        codes = rank_best(
+            discovery.k, discovered, users_of(sets, discovered), self._price_of_pick(mechanism, len(discovered)), draws
+        )
+        return self._ranked(mechanism, len(discovered), sets.labels(codes), users_of(sets, codes), draws)
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
-        """From how many users on an item is found, where the bound is known; how many are found is in the answer."""
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
+        """Return from how many users on an item is found, where the bound is known.
+
+        How many are found is in the answer.
+        """
         if self.ready is None:
             return NOTHING
-        return found_by(self.ready.union, self.ready.max_items_per_user, among=self._among, scale=self.scale)
+        return found_accuracy(
+            self.ready.union, self.ready.max_items_per_user, users_condition=self._users_condition, scale=self.scale
+        )
 
     @property
-    def _among(self) -> str:
-        """Which users those are, if not all."""
+    def _users_condition(self) -> str:
+        """The condition on users who find an item, if not all do."""
         if not self.scale.gains:
             return ""
         return " in the periods before" if self.scale.lost else " in the periods that are asked about"
@@ -201,15 +218,18 @@ class FoundTop(Selection):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
         mechanism, discovered = self._mechanism_of(outcome), outcome.discovered or 0
-        each = self._price_of_pick(mechanism, discovered)
-        statement, near = self.statement(mechanism, discovered, each), self._near(mechanism, discovered, each)
-        return self._write(outcome, statement, near, self._counter(mechanism, len(outcome.items), each))
+        epsilon_per_pick = self._price_of_pick(mechanism, discovered)
+        statement, good = (
+            self.statement(mechanism, discovered, epsilon_per_pick),
+            self._accuracy_for(mechanism, discovered, epsilon_per_pick),
+        )
+        return self._write(outcome, statement, good, self._counter(mechanism, len(outcome.items), epsilon_per_pick))
 
-    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: CountNoise | None) -> Release:
+    def _write(self, outcome: Outcome, statement: Statement, good: Accuracy, counter: CountNoise | None) -> Release:
         """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
-        near += describe_counts(counter, self.scale, outcome.largest_group_size, by_group=bool(self._columns))
-        return self.write(outcome, statement, near, counted=self.selector.counted, width=width, columns=self._columns)
+        good += describe_counts(counter, self.scale, outcome.largest_group_size, by_group=bool(self._columns))
+        return self.write(outcome, statement, good, counted=self.selector.counted, width=width, columns=self._columns)
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -223,42 +243,47 @@ class FoundTop(Selection):
     def measurer_of(self, outcome: Outcome) -> NoisyMeasures:
         """Return what tells measures, whose noise depends on how many items were discovered."""
         mechanism = self._mechanism_of(outcome)
-        each = self._price_of_pick(mechanism, outcome.discovered or 0)
-        return self._measurer(mechanism, len(outcome.items), each)
+        epsilon_per_pick = self._price_of_pick(mechanism, outcome.discovered or 0)
+        return self._measurer(mechanism, len(outcome.items), epsilon_per_pick)
 
     def bind_draw(self, engine: Engine) -> BoundDraw | None:
-        """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
+        """Bind to pairs where users' items stay in the engine.
+
+        It adds up the weights of the union, then users of what was found.
+        """
         if not (self.selector.in_engine or self.scale.gains):
             return None
         return lambda draws, progress: self.draw_pairs(engine.pairs(progress=progress), draws, progress)
 
     def draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
-        asked, mechanism = self.selector, self.ready
+        discovery, mechanism = self.selector, self.ready
         if mechanism is None:
-            mechanism = asked.mechanism(asked.choice.of_pairs(pairs, draws))
+            mechanism = discovery.mechanism(discovery.choice.of_pairs(pairs, draws))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
-        found = np.arange(len(names), dtype=np.int64)
-        places = best(asked.k, found, users, self._price_of_pick(mechanism, len(names)), draws)
-        return self._ranked(mechanism, len(names), [names[place] for place in places], users[places], draws)
+        discovered = np.arange(len(names), dtype=np.int64)
+        ranked = rank_best(discovery.k, discovered, users, self._price_of_pick(mechanism, len(names)), draws)
+        return self._ranked(mechanism, len(names), [names[rank] for rank in ranked], users[ranked], draws)
 
-    def _price_of_pick(self, mechanism: DiscoverThenPeel, found: int) -> Fraction:
-        """The epsilon of a pick, where so many items were found."""
-        asked = self.selector
-        return mechanism.epsilon_per_pick(made(asked.k, found), min(asked.k, found) * asked.noises)
+    def _price_of_pick(self, mechanism: DiscoverThenPeel, discovered: int) -> Fraction:
+        """Return the epsilon of a pick, where so many items were found."""
+        discovery = self.selector
+        return mechanism.epsilon_per_pick(
+            picks_needed(discovery.k, discovered), min(discovery.k, discovered) * discovery.noises
+        )
 
-    def _counter(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> CountNoise | None:
-        """What tells the counts of so many items, where they were asked for."""
+    def _counter(self, mechanism: DiscoverThenPeel, size: int, epsilon_per_pick: Fraction) -> CountNoise | None:
+        """Return the noise of the counts of so many items, where they were asked for."""
         if not self.selector.counted or not size:
             return None
-        plain = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
+        plain = NoisyCounts(k=size, epsilon_per_count=epsilon_per_pick * COUNT_SHARE)
         return sharpest_of_rho(plain) if isinstance(mechanism.union, RenyiShaped) else plain
 
-    def _measurer(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> NoisyMeasures:
-        """What tells the measures of so many items."""
-        noise = each * COUNT_SHARE
+    def _measurer(self, mechanism: DiscoverThenPeel, size: int, epsilon_per_pick: Fraction) -> NoisyMeasures:
+        """Return the noise of the measures of so many items."""
+        noise = epsilon_per_pick * COUNT_SHARE
         plain = NoisyMeasures(measures=self.selector.measures, k=size, epsilon_per_noise=noise)
         if not (plain.of_one_sign and isinstance(mechanism.union, RenyiShaped)):
             return plain
@@ -277,56 +302,58 @@ class FoundTop(Selection):
             discovered=discovered,
         )
 
-    def _near(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Accuracy:
-        """From how many users on an item is found, and how good the ranking of so many is."""
-        good = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among, scale=self.scale)
+    def _accuracy_for(self, mechanism: DiscoverThenPeel, discovered: int, epsilon_per_pick: Fraction) -> Accuracy:
+        """Return from how many users on an item is found, and how good the ranking of so many is."""
+        good = found_accuracy(
+            mechanism.union, mechanism.max_items_per_user, users_condition=self._users_condition, scale=self.scale
+        )
         gap = None
         if discovered > 1:
-            tail = gaps.each(BETA, made(self.selector.k, discovered))
-            gap = largest_whole_below(gaps.exponential(each, gaps.others(discovered), tail))
+            tail = gaps.failure_per_step(BETA, picks_needed(self.selector.k, discovered))
+            gap = largest_whole_below(gaps.exponential(epsilon_per_pick, gaps.log_others(discovered), tail))
         return good + describe_discovered_ranking(gap, self.scale, by_group=bool(self._columns))
 
-    def statement(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Statement:
+    def statement(self, mechanism: DiscoverThenPeel, discovered: int, epsilon_per_pick: Fraction) -> Statement:
         """State the promise. How many items were discovered is part of the outcome."""
-        asked, bound = self.selector, mechanism.max_items_per_user
-        size = max(1, min(asked.k, discovered))
+        discovery, bound = self.selector, mechanism.max_items_per_user
+        size = max(1, min(discovery.k, discovered))
         parameters: dict[str, object] = {
-            "k": asked.k,
+            "k": discovery.k,
             "discovered": discovered,
             "max_items_per_user": bound,
             "union_share": mechanism.union_share,
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
-            "epsilon_per_pick": each,
+            "epsilon_per_pick": epsilon_per_pick,
         }
-        if asked.shared is not None:
-            parameters["epsilon_of_bound"] = asked.for_bound
-            parameters |= {"order_of_other_bounds": asked.shared.order} if bound == 1 else {"bound_in_budget": True}
-        share, by_group = BOUND_SHARE if asked.most is None else None, bool(self._columns)
+        if discovery.shared is not None:
+            parameters["epsilon_of_bound"] = discovery.for_bound
+            parameters |= {"order_of_other_bounds": discovery.shared.order} if bound == 1 else {"bound_in_budget": True}
+        share, by_group = BOUND_SHARE if discovery.most is None else None, bool(self._columns)
         sentences = [self.reason]
         sentences += describe_discovery(
-            asked.k,
+            discovery.k,
             discovered,
             bound,
             share_of_bound=share,
-            shared=asked.shared is not None and bound > 1,
+            shared=discovery.shared is not None and bound > 1,
             by_group=by_group,
             scale=self.scale,
         )
-        if asked.counted:
-            counter = self._counter(mechanism, size, each)
+        if discovery.counted:
+            counter = self._counter(mechanism, size, epsilon_per_pick)
             assert counter is not None
             parameters |= counter.parameters
             sentences.append(self._noise_of(counter))
-        if asked.measures:
-            more, of_each = describe_measures(self._measurer(mechanism, size, each))
-            parameters, sentences = parameters | more, [*sentences, *of_each]
+        if discovery.measures:
+            measure_parameters, measure_sentences = describe_measures(self._measurer(mechanism, size, epsilon_per_pick))
+            parameters, sentences = parameters | measure_parameters, [*sentences, *measure_sentences]
         statement = self.state((parameters, sentences), type(mechanism).__name__)
-        return add_in_engine(statement) if asked.in_engine else statement
+        return add_in_engine(statement) if discovery.in_engine else statement
 
 
-def discovered_at_least(shown: int, stated: int | None, most_shown: int) -> int:
+def discovered_at_least(shown_items: int, stated_number: int | None, most_shown: int) -> int:
     """Return how many items were discovered where so many are shown: more, if as many are as can be."""
-    return shown if shown < most_shown or stated is None else max(shown, stated)
+    return shown_items if shown_items < most_shown or stated_number is None else max(shown_items, stated_number)
 
 
 def plan_discovery(
@@ -338,10 +365,10 @@ def plan_discovery(
     measures: tuple[Measure, ...] = (),
     max_items_per_user: int | None,
     in_engine: bool = False,
-    why: str = "",
+    reason: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
-    asked = Discovery(
+    discovery = Discovery(
         k=parameters.listed_size("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
@@ -350,21 +377,23 @@ def plan_discovery(
         in_engine=in_engine,
         measures=measures,
     )
-    left = asked.epsilon - asked.for_bound
-    if not fits(left, asked.delta, asked.most):
+    remaining = discovery.epsilon - discovery.for_bound
+    if not fits(remaining, discovery.delta, discovery.most):
         hint = "lower max_items_per_user, or take limited-domain"
-        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
-    ready = None if asked.most is None else asked.mechanism(asked.most)
-    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=DISCOVERED + why)
+        raise without_curve(epsilon, remaining, discovery.delta, discovery.most, METHOD, hint)
+    mechanism = None if discovery.most is None else discovery.mechanism(discovery.most)
+    return FoundTop(
+        method=METHOD, selector=discovery, ready=mechanism, privacy=discovery.privacy, reason=DISCOVERED + reason
+    )
 
 
-def made(k: int, found: int) -> int:
-    """How many picks rank the best k of so many items."""
-    return picks(k, np.arange(min(found, k + 1)))
+def picks_needed(k: int, items: int) -> int:
+    """Return how many picks rank the best k of so many items."""
+    return picks(k, np.arange(min(items, k + 1)))
 
 
-def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
-    """Is there a union for users of so many items, or are there bounds to choose from?"""
-    if most is None:
+def fits(epsilon: Fraction, delta: Fraction, max_items: int | None) -> bool:
+    """Return whether there is a union for users of so many items, or bounds to choose from."""
+    if max_items is None:
         return bool(bounds_with_curve(epsilon, delta))
-    return most == 1 or has_curve(epsilon, delta, most)
+    return max_items == 1 or has_curve(epsilon, delta, max_items)

@@ -13,7 +13,7 @@ from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection
-from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
+from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound, read_bound
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
@@ -38,35 +38,35 @@ class ChosenGroups:
     delta: Fraction
     listed: Domain | None  # by a column, of which nobody knows how many groups it has
     select: Callable[[Fraction, int], Selection]  # what answers for an epsilon, with a bound
-    _made: dict[int, Selection] = field(default_factory=dict, repr=False)
+    _selections: dict[int, Selection] = field(default_factory=dict, repr=False)
 
     def counting(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same about users who count once in each period, and by a bounded number of rows."""
 
-        def select(epsilon: Fraction, most: int) -> Selection:
-            return self.select(epsilon, most).counting(period, rows)
+        def select(epsilon: Fraction, max_groups: int) -> Selection:
+            return self.select(epsilon, max_groups).counting(period, rows)
 
-        return replace(self, select=select, _made={})
+        return replace(self, select=select, _selections={})
 
     @property
     def epsilon(self) -> Fraction:
-        """What choosing costs."""
+        """The epsilon that choosing costs."""
         return self.total * BOUND_SHARE
 
-    def given(self, most: int) -> Selection:
-        """What answers where this bound was chosen."""
-        if most not in self._made:
-            self._made[most] = self.select(self.total - self.epsilon, most)
-        return self._made[most]
+    def given(self, max_groups: int) -> Selection:
+        """Return the selection that answers where this bound was chosen."""
+        if max_groups not in self._selections:
+            self._selections[max_groups] = self.select(self.total - self.epsilon, max_groups)
+        return self._selections[max_groups]
 
     @property
     def of_pairs(self) -> bool:
-        """May pairs of group and item be asked for? The more picks, the sooner they are found by a union."""
+        """Pairs of group and item may be asked for: the more picks, the sooner they are found by a union."""
         return self.given(BOUNDS[-1]).of_sets
 
     @property
     def privacy(self) -> Privacy:
-        """What any answer promises: both steps, whatever the bound."""
+        """The promise of any answer: both steps, whatever the bound."""
         return Privacy(
             epsilon=self.total,
             delta=self.delta,
@@ -76,60 +76,63 @@ class ChosenGroups:
         )
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most: no less than that of any bound."""
-        prices = [self.given(most).price_at(order) for most in BOUNDS]
-        return self._with_the_choice(max(one.renyi for one in prices), max(map(_added, prices)), order)
+        """Return what any answer costs at most: no less than that of any bound."""
+        prices = [self.given(max_groups).price_at(order) for max_groups in BOUNDS]
+        return self._with_the_choice(max(price.renyi for price in prices), max(map(_added, prices)), order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost: the bound is a part of it."""
-        price = self._of(release).cost_at(release, order)
+        """Return what an answer cost: the bound is a part of it."""
+        price = self._selection_of(release).cost_at(release, order)
         return self._with_the_choice(price.renyi, _added(price), order)
 
     def _with_the_choice(self, renyi: Fraction, added: Fraction, order: int | None) -> Price:
-        """How much may fail is that of the worst bound, so that it never depends on the answer."""
-        failure = max(self.given(most).price_at(None).failure for most in BOUNDS)
+        """Return the price with the choice of the bound.
+
+        What may fail is that of the worst bound, so it never depends on the answer.
+        """
+        failure = max(self.given(max_groups).price_at(None).failure for max_groups in BOUNDS)
         step = self.epsilon if order is None else divergence(BoundedRange(self.epsilon), order)
         added += self.epsilon
         return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
-        """The choice, and the steps that the answer took."""
-        return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release.found))
+        """Return the choice, and the steps that the answer took."""
+        return (Steps(BoundedRange(self.epsilon), 1), *self._selection_of(release).steps(release.found))
 
-    def _of(self, release: Release) -> Selection:
-        most = release.privacy.parameters["max_groups_per_user"]
-        assert isinstance(most, int)
-        return self.given(most)
+    def _selection_of(self, release: Release) -> Selection:
+        max_groups = release.privacy.parameters["max_groups_per_user"]
+        assert isinstance(max_groups, int)
+        return self.given(max_groups)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {most: self.given(most).bound(engine) for most in BOUNDS}
+        draw_with = {max_groups: self.given(max_groups).bound(engine) for max_groups in BOUNDS}
         chooser = bound_chooser(self.epsilon, BOUNDS)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = placed(*engine.groups_of_users(self.listed, progress=progress), BOUNDS)
-            most = bound_at(users, chooser, draws, BOUNDS)
-            return replace(draw_with[most](draws, progress), max_groups_per_user=most)
+            users = count_places(*engine.groups_of_users(self.listed, progress=progress), BOUNDS)
+            max_groups = draw_bound(users, chooser, draws, BOUNDS)
+            return replace(draw_with[max_groups](draws, progress), max_groups_per_user=max_groups)
 
         return draw
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome that can have been drawn; a bound that cannot be chosen is read as the least."""
-        most = one_of(BOUNDS, outcome.max_groups_per_user)
-        return replace(self.given(most).possible(outcome), max_groups_per_user=most)
+        max_groups = read_bound(BOUNDS, outcome.max_groups_per_user)
+        return replace(self.given(max_groups).possible(outcome), max_groups_per_user=max_groups)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what chose its bound."""
-        most = outcome.max_groups_per_user
-        assert most is not None
-        release = self.given(most).answer(outcome)
+        max_groups = outcome.max_groups_per_user
+        assert max_groups is not None
+        release = self.given(max_groups).answer(outcome)
         statement = release.privacy
-        sentences = (*statement.sentences, describe_chosen_groups(most, BOUNDS[-1], BOUND_SHARE))
+        sentences = (*statement.sentences, describe_chosen_groups(max_groups, BOUNDS[-1], BOUND_SHARE))
         parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon}
         statement = replace(statement, epsilon=self.total, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)
 
 
 def _added(price: Price) -> Fraction:
-    """The epsilons of the steps added up; of a union and a ranking, which share a divergence, the whole."""
+    """Return the sum of the epsilons of the steps; of a union and a ranking, which share a divergence, the whole."""
     return price.epsilon if price.added is None else price.added

@@ -17,11 +17,11 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, rank_best
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.facts import cut_by
+from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
+from dpselect.queries.top.discovery import FoundTop, discovered_at_least, picks_needed, plan_discovery
 from dpselect.queries.top.selection import noisy_counts
 from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.answers import method_reasons
@@ -36,7 +36,7 @@ Values = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class DiscoveredGroup:
     """The items of one group that the union found, and by how many of its picks they are ranked."""
 
     group: Values
@@ -53,41 +53,45 @@ class FoundTopByGroup(FoundTop):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the pairs of every user, in the groups that they keep."""
-        listed = self.asked.listed_groups
+        listed_groups = self.asked.listed_groups
         engine.check_pairs()
-        if listed is not None:
-            engine.check_groups(listed)
+        if listed_groups is not None:
+            engine.check_groups(listed_groups)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            names = [] if listed is None else engine.group_names(listed)
-            sets = engine.contributions_by(self.groups, listed, progress=progress)
+            names = [] if listed_groups is None else engine.group_names(listed_groups)
+            sets = engine.contributions_by(self.groups, listed_groups, progress=progress)
             return self.draw_by_group(sets, names, draws, progress)
 
         return draw
 
     def draw_by_group(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Outcome:
         """Draw from the pairs of every user; the label of a pair has the values of the group, then the item's."""
-        asked = self.selector
-        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
+        discovery = self.selector
+        mechanism = self.ready or discovery.mechanism(discovery.choice.of_sets(sets, draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
-        found = self._by_group(codes, sets.labels(codes))
+        discovered = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
-        named = [name if isinstance(name, tuple) else (name,) for name in listed]
-        shown = {typed_group(values): values for values in named or (of_group.group for of_group in found.values())}
-        largest = self._largest(len(of_group.codes) for of_group in found.values())
-        each = self._each(mechanism, largest)
-        counter = self._counter(mechanism, asked.k, each)
+        listed_values = [name if isinstance(name, tuple) else (name,) for name in listed]
+        groups_shown = {
+            typed_group(values): values
+            for values in listed_values or (group_items.group for group_items in discovered.values())
+        }
+        largest = self._largest(len(group_items.codes) for group_items in discovered.values())
+        epsilon_per_pick = self._epsilon_per_pick(mechanism, largest)
+        counter = self._counter(mechanism, discovery.k, epsilon_per_pick)
         items: list[DrawnItem] = []
-        for of_group in (found[which] for which in shown if which in found):
-            labels = dict(zip(of_group.codes.tolist(), of_group.items, strict=True))
-            ranked = best(asked.k, of_group.codes, users[of_group.codes], each, draws)
+        for group_items in (discovered[group_key] for group_key in groups_shown if group_key in discovered):
+            labels = dict(zip(group_items.codes.tolist(), group_items.items, strict=True))
+            ranked = rank_best(discovery.k, group_items.codes, users[group_items.codes], epsilon_per_pick, draws)
             noisy = noisy_counts(counter, users[ranked].tolist(), draws)
             items += [
-                DrawnItem(labels[code], number, of_group.group)
+                DrawnItem(labels[code], number, group_items.group)
                 for code, number in zip(ranked.tolist(), noisy, strict=True)
             ]
         groups = tuple(
-            self._group(values, len(found[which].codes) if which in found else 0) for which, values in shown.items()
+            self._group(values, len(discovered[group_key].codes) if group_key in discovered else 0)
+            for group_key, values in groups_shown.items()
         )
         return Outcome(
             items=tuple(items),
@@ -99,16 +103,23 @@ class FoundTopByGroup(FoundTop):
             discovered_by_group=tuple(largest),
         )
 
-    def _counter(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> NoisyCounts | None:  # noqa: ARG002
-        """What tells the counts of every group, of which some have fewer items."""
-        return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if self.selector.counted and size else None
+    def _counter(self, mechanism: DiscoverThenPeel, size: int, epsilon_per_pick: Fraction) -> NoisyCounts | None:  # noqa: ARG002
+        """Return the noise of the counts of every group, of which some have fewer items."""
+        return (
+            NoisyCounts(k=size, epsilon_per_count=epsilon_per_pick * COUNT_SHARE)
+            if self.selector.counted and size
+            else None
+        )
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
         k, sizes = self.selector.k, Counter(typed_group(item.group) for item in outcome.items).values()
-        shown, stated, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
-        stated = (*stated, *shown[len(stated) :])
-        largest = [discovered_at_least(here, more, k) for here, more in zip(shown, stated, strict=False)]
+        shown_sizes, stated_sizes, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
+        stated_sizes = (*stated_sizes, *shown_sizes[len(stated_sizes) :])
+        largest = [
+            discovered_at_least(shown_size, stated_size, k)
+            for shown_size, stated_size in zip(shown_sizes, stated_sizes, strict=False)
+        ]
         full = max(sizes, default=0) >= k
         return replace(
             outcome,
@@ -120,12 +131,14 @@ class FoundTopByGroup(FoundTop):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many pairs were discovered, are parts of the outcome."""
         mechanism, largest = self._mechanism_of(outcome), outcome.discovered_by_group
-        each = self._each(mechanism, largest)
-        counter = self._counter(mechanism, self.selector.k, each) if outcome.items else None
-        statement = self.statement(mechanism, outcome.discovered or 0, each)
-        more = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
-        statement = replace(statement, parameters={**statement.parameters, **more})
-        return self._write(outcome, statement, self._near(mechanism, max(largest, default=0), each), counter)
+        epsilon_per_pick = self._epsilon_per_pick(mechanism, largest)
+        counter = self._counter(mechanism, self.selector.k, epsilon_per_pick) if outcome.items else None
+        statement = self.statement(mechanism, outcome.discovered or 0, epsilon_per_pick)
+        group_parameters = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
+        statement = replace(statement, parameters={**statement.parameters, **group_parameters})
+        return self._write(
+            outcome, statement, self._accuracy_for(mechanism, max(largest, default=0), epsilon_per_pick), counter
+        )
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -133,12 +146,12 @@ class FoundTopByGroup(FoundTop):
         return self.asked.by
 
     @property
-    def _among(self) -> str:
-        """A user of one group."""
+    def _users_condition(self) -> str:
+        """The condition on users: those of one group."""
         return IN_ONE_GROUP
 
-    def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, Found]:
-        """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
+    def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, DiscoveredGroup]:
+        """Return the pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
         width = len(self.asked.by)
         members: dict[object, tuple[Values, list[tuple[int, object]]]] = {}
         for code, label in sorted(zip(codes.tolist(), labels, strict=True), key=lambda pair: pair[0]):
@@ -147,57 +160,61 @@ class FoundTopByGroup(FoundTop):
             group = values[:width]
             members.setdefault(typed_group(group), (group, []))[1].append((code, item))
         return {
-            which: Found(group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
-            for which, (group, pairs) in members.items()
+            group_key: DiscoveredGroup(
+                group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs)
+            )
+            for group_key, (group, pairs) in members.items()
         }
 
-    def _largest(self, found: Iterable[int]) -> list[int]:
-        """The numbers of items of the groups with most, as many as a user may count in."""
-        return sorted(found, reverse=True)[: self.groups]
+    def _largest(self, sizes: Iterable[int]) -> list[int]:
+        """Return the numbers of items of the groups with most, as many as a user may count in."""
+        return sorted(sizes, reverse=True)[: self.groups]
 
-    def _each(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
-        """The epsilon of a pick: the groups with most found items, as many as a user may count in, share what is left.
+    def _epsilon_per_pick(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
+        """Return the epsilon of a pick: the largest groups, as many as a user may count in, share what is left.
 
         How many were found is part of the answer of the union, so the share may rest on it.
         """
         k = self.selector.k
-        counted = sum(min(k, items) for items in largest) if self.selector.counted else 0
-        return mechanism.epsilon_per_pick(sum(made(k, items) for items in largest), counted)
+        noisy_counts = sum(min(k, items) for items in largest) if self.selector.counted else 0
+        return mechanism.epsilon_per_pick(sum(picks_needed(k, items) for items in largest), noisy_counts)
 
-    def _group(self, values: Values, found: int) -> Group:
-        return Group(values, Ended.FULL if found >= self.selector.k else Ended.DISCOVERED)
+    def _group(self, values: Values, items: int) -> Group:
+        return Group(values, Ended.FULL if items >= self.selector.k else Ended.DISCOVERED)
 
 
 def plan_found_by_group(
-    asked: ResolvedGroups,
+    resolved_groups: ResolvedGroups,
     k: int,
     *,
     counts: bool,
     epsilon: Fraction,
     delta: Fraction,
     max_items_per_user: int | None,
-    why: str = "",
+    reason: str = "",
 ) -> FoundTopByGroup:
     """Check every parameter."""
-    if asked.sizes:
-        must = "be left out for discover: it counts users of items only"
-        raise ParameterError("users", must, True, "limited-domain counts those of groups too")
-    groups = parameters.whole_number("max_groups_per_user", asked.groups_per_user, minimum=1, maximum=MOST_GROUPS)
+    if resolved_groups.sizes:
+        requirement = "be left out for discover: it counts users of items only"
+        raise ParameterError("users", requirement, True, "limited-domain counts those of groups too")
+    groups = parameters.whole_number(
+        "max_groups_per_user", resolved_groups.groups_per_user, minimum=1, maximum=MOST_GROUPS
+    )
     plan = plan_discovery(
         k,
         epsilon=epsilon,
         delta=delta,
         counts=counts,
         max_items_per_user=max_items_per_user,
-        why=why,
+        reason=reason,
     )
     return FoundTopByGroup(
         method=plan.method,
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=method_reasons.discovered_by_group(groups_listed=asked.listed_groups is not None) + why,
-        asked=asked,
+        reason=method_reasons.discovered_by_group(groups_listed=resolved_groups.listed_groups is not None) + reason,
+        asked=resolved_groups,
         groups=groups,
-        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
+        scale=USERS.with_bounds(groups=tighter_bound(groups, resolved_groups.listed_groups)),
     )

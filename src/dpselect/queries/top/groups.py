@@ -16,11 +16,11 @@ from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
+from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parse_sizes, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import sharpest
-from dpselect.queries.facts import cut_by
+from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection, Terms, noisy_counts
 from dpselect.questions.parts import ResolvedGroups
@@ -40,7 +40,7 @@ ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]
 
 @dataclass(frozen=True, kw_only=True)
 class TopByGroup(Selection):
-    """At most k items of each group, at the price of the groups that one user counts in."""
+    """A selection of at most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
     asked: ResolvedGroups
@@ -48,27 +48,29 @@ class TopByGroup(Selection):
 
     @property
     def k_bar(self) -> int:
-        """How many items with the most users are looked at, of each group."""
+        """The number of items with the most users that are looked at, of each group."""
         return self.selector.each.terms.k_bar
 
     def height(self) -> float:
-        """How far bottom stands above the item at rank k_bar + 1 of a group, in users or in units of a weight."""
+        """Return how far bottom is above the item at rank k_bar + 1 of a group, in users or in units of a weight."""
         return self.selector.each.height
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the largest items of every group; listed groups that do not fit are refused now."""
-        most, listed = self.selector.max_groups_per_user, self.asked.listed_groups
-        if listed is not None:
-            engine.check_groups(listed)
+        max_groups, listed_groups = self.selector.max_groups_per_user, self.asked.listed_groups
+        if listed_groups is not None:
+            engine.check_groups(listed_groups)
         rows = self.k_bar + 1  # no more of a group leave the engine
         users = self.of_groups is not None
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            aggregate = engine.top_by(rows, most, listed, users=users, progress=progress)
+            aggregate = engine.top_by(rows, max_groups, listed_groups, users=users, progress=progress)
             if not self.counts_again:
                 return self.draw(aggregate, draws)
-            again = partial(engine.scores_by, max_groups_per_user=most, groups=listed, progress=progress)
-            return self.draw_by_group(aggregate, again, draws)
+            count_winners = partial(
+                engine.scores_by, max_groups_per_user=max_groups, groups=listed_groups, progress=progress
+            )
+            return self.draw_by_group(aggregate, count_winners, draws)
 
         return draw
 
@@ -76,48 +78,50 @@ class TopByGroup(Selection):
         """Draw where the ranking gives all counts that are shown."""
         return self.draw_by_group(aggregate, None, draws)
 
-    def draw_by_group(self, aggregate: GroupedCounts, again: ScoresBy | None, draws: Draws) -> Outcome:
+    def draw_by_group(self, aggregate: GroupedCounts, count_winners: ScoresBy | None, draws: Draws) -> Outcome:
         """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups.
 
         Where a user counts for few of the winners, `again` says the counts; the noise is that of each group by itself.
         """
         picked = self.selector.picks(aggregate, draws)
-        places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([picks.rows for picks in picked]) if picked else np.zeros(0, dtype=np.int64)
         groups = self._draw_groups(aggregate, picked, draws)
-        of_items = [groups[one.group].values for one in picked for _ in one.rows]
-        labels = aggregate.items(places)
+        group_of_items = [groups[picks.group].values for picks in picked for _ in picks.rows]
+        labels = aggregate.items(rows)
         if not self.counts_again:
-            scores: Sequence[int] = aggregate.counts[places].tolist()
+            scores: Sequence[int] = aggregate.counts[rows].tolist()
         else:
-            assert again is not None
-            scores = again(list(zip(of_items, labels, strict=True)))
-        noisy = noisy_counts(self.counter, scores, draws, [len(one.rows) for one in picked])
-        shown = tuple(groups.values())
+            assert count_winners is not None
+            scores = count_winners(list(zip(group_of_items, labels, strict=True)))
+        noisy = noisy_counts(self.counter, scores, draws, [len(picks.rows) for picks in picked])
+        groups_shown = tuple(groups.values())
         return Outcome(
-            items=tuple(map(DrawnItem, labels, noisy, of_items)),
+            items=tuple(map(DrawnItem, labels, noisy, group_of_items)),
             secure=draws.secure,
-            ended=Ended.FULL if shown and all(group.complete for group in shown) else Ended.BOTTOM,
-            groups=shown,
+            ended=Ended.FULL if groups_shown and all(group.complete for group in groups_shown) else Ended.BOTTOM,
+            groups=groups_shown,
         )
 
     def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
-        sizes = {one.group: len(one.rows) for one in picked}
-        shown = sorted(sizes) if self.asked.listed_groups is None else range(len(counts.sizes))
-        places = np.array(shown, dtype=np.int64)
-        names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(places)]
-        users = [0] * len(names) if self.of_groups is None else counts.users(places).tolist()
+        sizes = {picks.group: len(picks.rows) for picks in picked}
+        group_numbers = sorted(sizes) if self.asked.listed_groups is None else range(len(counts.sizes))
+        shown_groups = np.array(group_numbers, dtype=np.int64)
+        names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(shown_groups)]
+        users = [0] * len(names) if self.of_groups is None else counts.users(shown_groups).tolist()
         noisy = noisy_counts(self.of_groups, users, draws)
         return {
-            place: Group(name, Ended.FULL if sizes.get(place) == self.selector.k else Ended.BOTTOM, number)
-            for place, name, number in zip(places.tolist(), names, noisy, strict=True)
+            shown_group: Group(
+                name, Ended.FULL if sizes.get(shown_group) == self.selector.k else Ended.BOTTOM, noisy_users
+            )
+            for shown_group, name, noisy_users in zip(shown_groups.tolist(), names, noisy, strict=True)
         }
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
         columns, group_width = self.asked.by, self._group_width
-        near = self._near(outcome.largest_group_size)
-        return self.write(outcome, self.state(self.terms()), near, columns=columns, group_width=group_width)
+        good = self._accuracy_for(outcome.largest_group_size)
+        return self.write(outcome, self.state(self.terms()), good, columns=columns, group_width=group_width)
 
     def terms(self) -> Terms:
         """Describe the selection."""
@@ -139,13 +143,13 @@ class TopByGroup(Selection):
     def _group_width(self) -> int | None:
         return None if self.of_groups is None else self.of_groups.width(BETA)
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
-        """How good the items of a group are, their counts and its number of users."""
-        return self._near(self.selector.k)
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """Return how good the items of a group are, their counts and its number of users."""
+        return self._accuracy_for(self.selector.k)
 
-    def _near(self, items: int) -> Accuracy:
-        """The same where no group has more items."""
-        terms, counts = self.selector.each.terms, self.near_counts(items, by_group=True)
+    def _accuracy_for(self, items: int) -> Accuracy:
+        """Return the accuracy where no group has more items."""
+        terms, counts = self.selector.each.terms, self.count_accuracy(items, by_group=True)
         gap, reach = largest_whole_below(terms.gap(BETA)), largest_whole_below(terms.reach(BETA))
         return describe_ranking_by_group(
             gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale
@@ -153,32 +157,32 @@ class TopByGroup(Selection):
 
     @property
     def in_groups(self) -> bool:
-        """Does it select in every group?"""
+        """The selection is in every group."""
         return True
 
-    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
-        """The steps that an answer took: those of the groups with most, as many as one user may count in.
+    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:
+        """Return the steps that an answer took: those of the groups with most, as many as one user may count in.
 
         A group that is not shown took one pick: bottom.
         """
         s = self.selector
-        most = s.max_groups_per_user
-        largest = sorted(found, reverse=True)[:most]
-        picks = sum(min(s.k, items + 1) for items in largest) + most - len(largest)
+        max_groups = s.max_groups_per_user
+        largest = sorted(item_counts, reverse=True)[:max_groups]
+        picks = sum(min(s.k, items + 1) for items in largest) + max_groups - len(largest)
         steps = [replace(self.privacy.steps[0], times=picks)]
         if self.of_groups is not None:
             steps += self.of_groups.steps_of(*[1] * self._groups_counted(len(largest)))
         if self.counter is not None:
             steps += self.counter.steps_of(*largest)
-        return tuple(one for one in steps if one.times)
+        return tuple(step for step in steps if step.times)
 
     def _groups_counted(self, with_items: int) -> int:
-        """How many numbers of users one user may have moved: those of listed groups are told in any case."""
+        """Return how many numbers of users one user may have moved: those of listed groups are released in any case."""
         return with_items if self.asked.listed_groups is None else self.selector.max_groups_per_user
 
 
 def plan_by_group(
-    asked: ResolvedGroups,
+    resolved_groups: ResolvedGroups,
     k: int,
     *,
     counts: bool,
@@ -189,19 +193,19 @@ def plan_by_group(
     moves: int = 1,
 ) -> TopByGroup:
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
-    k, groups, k_bar, most = parsed(k, asked.groups_per_user, k_bar, max_items_per_user)
-    cut = None if most is None or most >= k else most
+    k, groups, k_bar, max_items = parse_sizes(k, resolved_groups.groups_per_user, k_bar, max_items_per_user)
+    winner_bound = None if max_items is None or max_items >= k else max_items
     return TopByGroup(
         method=METHOD,
-        reason=method_reasons.limited_by_group(groups_listed=asked.listed_groups is not None),
-        asked=asked,
-        scale=USERS.with_bounds(groups=cut_by(groups, asked.listed_groups)),
-        **_parts(Sizes(k, groups, k_bar, cut, moves, counts, asked.sizes), epsilon, delta),
+        reason=method_reasons.limited_by_group(groups_listed=resolved_groups.listed_groups is not None),
+        asked=resolved_groups,
+        scale=USERS.with_bounds(groups=tighter_bound(groups, resolved_groups.listed_groups)),
+        **_parts(Sizes(k, groups, k_bar, winner_bound, moves, counts, resolved_groups.sizes), epsilon, delta),
     )
 
 
 class Sizes(NamedTuple):
-    """What decides the price of the parts, beside epsilon and delta."""
+    """The sizes that decide the price of the parts, besides epsilon and delta."""
 
     k: int
     groups: int  # of one user
@@ -214,21 +218,21 @@ class Sizes(NamedTuple):
 
 @lru_cache(maxsize=256)  # each bound that can be chosen is priced before each question, and again for each share
 def _parts(sizes: Sizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any]:
-    """What selects, what tells numbers, and the price: the largest epsilon of one pick that fits."""
+    """Return the selector, the noise of numbers, and the price: the largest epsilon of one pick that fits."""
     k, groups = sizes.k, sizes.groups
-    counted = groups * (k * sizes.counts + sizes.of_groups)
-    plan = plan_of(groups * k, counted)
+    counted_numbers = groups * (k * sizes.counts + sizes.of_groups)
+    plan = plan_of(groups * k, counted_numbers)
     split = split_by_group(plan, epsilon, delta, groups, sizes.k_bar)
     pick, failure = split.epsilon_per_pick, groups * split.threshold
-    each = pick * COUNT_SHARE
-    of_groups = NoisyCounts(k=1, epsilon_per_count=each) if sizes.of_groups else None
-    before: list[SpentSteps] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
-    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=sizes.cut, sensitivity=sizes.moves)
-    counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if sizes.counts else None
-    apart = Fraction(0) if counter is None else counter.failure
-    steps = before if counter is None else [*before, *counter.steps_of(*[k] * groups)]
-    left, related = split.composition - apart, Neighbors.ADD_REMOVE
-    privacy = priced(steps, epsilon, left, failure=failure + apart, neighbors=related)
+    epsilon_per_count = pick * COUNT_SHARE
+    of_groups = NoisyCounts(k=1, epsilon_per_count=epsilon_per_count) if sizes.of_groups else None
+    steps_before: list[SpentSteps] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
+    plain = NoisyCounts(k=k, epsilon_per_count=epsilon_per_count, max_items_per_user=sizes.cut, sensitivity=sizes.moves)
+    counter = sharpest(plain, steps_before, epsilon, split.composition, BETA, groups) if sizes.counts else None
+    counter_failure = Fraction(0) if counter is None else counter.failure
+    steps = steps_before if counter is None else [*steps_before, *counter.steps_of(*[k] * groups)]
+    composition, related = split.composition - counter_failure, Neighbors.ADD_REMOVE
+    privacy = priced(steps, epsilon, composition, failure=failure + counter_failure, neighbors=related)
     selector = LimitedDomainByGroup(
         k=k,
         max_groups_per_user=groups,

@@ -9,7 +9,7 @@ from dpselect._ground.domain import Domain, max_domain_size, refuse_k_above_size
 from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
-from dpselect.queries.top.selection import Selection, Wanted
+from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER
 
 DISCOVER = "discover"
@@ -23,61 +23,61 @@ MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
 MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
 
 
-def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
-    """By the method that was named or is best, the mechanism and the price of all of it."""
-    if wanted.domain is None:
-        return _of_unknown(wanted, method, epsilon, delta)
-    why = ""
-    _check_known(wanted, wanted.domain)
+def select_method(request: TopRequest, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
+    """Return the mechanism, by the method that was named or is best, and the price of all of it."""
+    if request.domain is None:
+        return _of_unknown(request, method, epsilon, delta)
+    reason = ""
+    _check_known(request, request.domain)
     if method == AUTO:
-        best = best_set_method(parameters.listed_size("k", wanted.k), epsilon, delta)
-        method, why = (PEELING, IN_ORDER) if wanted.ranked else (best, NO_ORDER[best])
+        best = best_set_method(parameters.listed_size("k", request.k), epsilon, delta)
+        method, reason = (PEELING, IN_ORDER) if request.ranked else (best, NO_ORDER[best])
     if method == PEELING:
-        return PeeledTop.of(wanted, epsilon, delta, why)
+        return PeeledTop.from_request(request, epsilon, delta, reason)
     from dpselect.queries.top.set import SetTop
 
-    return SetTop.of(method, wanted, epsilon, delta, why)
+    return SetTop.from_request(method, request, epsilon, delta, reason)
 
 
-def _check_known(wanted: Wanted, domain: Domain) -> None:
-    if wanted.k_bar is not None:
-        raise ParameterError("k_bar", "be left out if a domain is given", wanted.k_bar)
-    most = max_domain_size(domain)
-    if most is not None:
-        refuse_k_above_size(parameters.listed_size("k", wanted.k), most)
+def _check_known(request: TopRequest, domain: Domain) -> None:
+    if request.k_bar is not None:
+        raise ParameterError("k_bar", "be left out if a domain is given", request.k_bar)
+    domain_size = max_domain_size(domain)
+    if domain_size is not None:
+        refuse_k_above_size(parameters.listed_size("k", request.k), domain_size)
 
 
-def _of_unknown(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
-    """Of items that nobody lists."""
-    bound, why = wanted.max_items_per_user, ""
-    if method == AUTO and wanted.k_bar is None:
-        method = best_unknown_method(parameters.listed_size("k", wanted.k), epsilon, delta, bound)
-        method = SPARSE if wanted.by_weight and method == DISCOVER else method
-        why = "" if method == LIMITED else LARGE_K
-        if method == SPARSE and not wanted.by_weight and bound is None and is_for_a_union(wanted.k, epsilon):
-            why += BOUND_HELPS
-        if wanted.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
-            method, why = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
+def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
+    """Select among items that nobody lists."""
+    bound, reason = request.max_items_per_user, ""
+    if method == AUTO and request.k_bar is None:
+        method = best_unknown_method(parameters.listed_size("k", request.k), epsilon, delta, bound)
+        method = SPARSE if request.by_weight and method == DISCOVER else method
+        reason = "" if method == LIMITED else LARGE_K
+        if method == SPARSE and not request.by_weight and bound is None and is_for_a_union(request.k, epsilon):
+            reason += BOUND_HELPS
+        if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
+            method, reason = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
     if method in (AUTO, LIMITED):
-        return LimitedTop.of(wanted, epsilon, delta)
+        return LimitedTop.from_request(request, epsilon, delta)
     if method == SPARSE:
-        return SparseTop.of(wanted, epsilon, delta, why)
+        return SparseTop.from_request(request, epsilon, delta, reason)
     from dpselect.queries.top.discovery import plan_discovery
 
     return plan_discovery(
-        wanted.k,
+        request.k,
         epsilon=epsilon,
         delta=delta,
-        counts=wanted.counts,
-        measures=wanted.measures,
+        counts=request.counts,
+        measures=request.measures,
         max_items_per_user=bound,
-        in_engine=wanted.in_engine,
-        why=why,
+        in_engine=request.in_engine,
+        reason=reason,
     )
 
 
 def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
-    """Where no order is wanted: one draw of a whole set, or peeling, by k, epsilon and delta alone.
+    """Return one draw of a whole set, or peeling, where no order is wanted: by k, epsilon and delta alone.
 
     The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
     compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
@@ -88,8 +88,8 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
     return PEELING if small or large else "canonical-set"
 
 
-def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """Without a domain: limited domain, its sparse form, or discover, by k, epsilon, delta and the bound alone.
+def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, max_items: int | None) -> str:
+    """Return limited domain, its sparse form, or discover, without a domain: by k, epsilon, delta and the bound alone.
 
     Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
     of one pick falls with k. One threshold for all picks stands lower once k is large for epsilon, and what it costs
@@ -98,28 +98,28 @@ def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | 
     """
     if k < FEWEST_OF_SPARSE or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
-    return _discovered_if_possible(epsilon, delta, most, SPARSE) if is_for_a_union(k, epsilon) else SPARSE
+    return _discovered_if_possible(epsilon, delta, max_items, SPARSE) if is_for_a_union(k, epsilon) else SPARSE
 
 
 def is_for_a_union(k: int, epsilon: Fraction) -> bool:
-    """Is k so large for epsilon that most picks of all items would be too low?"""
+    """Return whether k is so large for epsilon that most picks of all items would be too low."""
     return k >= FEWEST_TO_DISCOVER and k**2 > MOST_OF_SPARSE * epsilon
 
 
-def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
+def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, max_items: int | None) -> str:
+    """Return limited domain or discover, in every group: by the picks in the groups of a user and the price alone.
 
     Groups are smaller than all data, so bottom is too high sooner. The limits are measured (docs/results.md,
     by_group).
     """
     if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:
         return LIMITED
-    return _discovered_if_possible(epsilon, delta, most)
+    return _discovered_if_possible(epsilon, delta, max_items)
 
 
-def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None, otherwise: str = LIMITED) -> str:
+def _discovered_if_possible(epsilon: Fraction, delta: Fraction, max_items: int | None, otherwise: str = LIMITED) -> str:
     from dpselect.queries.top.discovery import fits
     from dpselect.queries.union.bound import BOUND_SHARE
 
-    left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
-    return DISCOVER if fits(left, delta, most) else otherwise
+    remaining = epsilon if max_items is not None else epsilon * (1 - BOUND_SHARE)
+    return DISCOVER if fits(remaining, delta, max_items) else otherwise

@@ -16,10 +16,10 @@ from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, ceiling
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
-from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.candidates import parse_candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top.selection import Selection, Terms, Wanted
+from dpselect.queries.top.selection import Selection, Terms, TopRequest
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
@@ -43,19 +43,19 @@ Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any], int]
 
 @dataclass(frozen=True, kw_only=True)
 class Picks(Selection):
-    """One pick for each item."""
+    """A selection by picks, one for each item."""
 
     @abstractmethod
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks."""
 
     @abstractmethod
-    def near(self, candidates: int) -> Accuracy:
-        """How good the picks are."""
+    def ranking_accuracy(self, candidates: int) -> Accuracy:
+        """Return how good the picks are, and their counts."""
 
-    def before(self, candidates: int | None) -> Accuracy:
-        """How good the picks are, and their counts."""
-        return self.near(candidates or 1) + self.near_counts(self.selector.k)
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:
+        """Return how good the picks are, and their counts."""
+        return self.ranking_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the picks, and noisy counts of them."""
@@ -71,18 +71,18 @@ class Picks(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of picks."""
-        near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
-        return self.write(outcome, self.state(self.terms()), near)
+        good = self.ranking_accuracy(outcome.candidates or 1) + self.count_accuracy(len(outcome.items))
+        return self.write(outcome, self.state(self.terms()), good)
 
-    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:
-        """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
+    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:
+        """Return the steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
         """
-        picks, items = self.privacy.steps[0], sum(found)
+        picks, items = self.privacy.steps[0], sum(item_counts)
         missing = max(0, self.selector.k - items - 1)
-        steps = (replace(picks, times=picks.times - missing), *self.told(items))
-        return tuple(s for s in steps if s.times)
+        steps = (replace(picks, times=picks.times - missing), *self.noise_steps(items))
+        return tuple(step for step in steps if step.times)
 
     def terms(self) -> Terms:
         """Describe the selection."""
@@ -96,36 +96,38 @@ class PeeledTop(Picks):
     selector: Peeling
 
     @classmethod
-    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
-        """At the largest epsilon of one pick that fits."""
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
+        """Return the selection at the largest epsilon of one pick that fits."""
         peeling = methods.method_row("top_k", PEELING)
-        whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
-        if not wanted.noises:
-            return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
-        plan = plan_of(whole.k, wanted.priced)
+        peeling_alone = peeling.make(k=request.k, epsilon=epsilon, delta=delta, sensitivity=request.moves)
+        if not request.noises:
+            return cls(
+                method=PEELING, selector=peeling_alone, privacy=peeling_alone.privacy, reason=KNOWN_DOMAIN + reason
+            )
+        plan = plan_of(peeling_alone.k, request.priced)
         pick = largest_epsilon(plan, epsilon, delta)
-        selector = peeling.make(k=wanted.k, epsilon_per_pick=pick, delta=delta, sensitivity=wanted.moves)
-        told = wanted.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
+        selector = peeling.make(k=request.k, epsilon_per_pick=pick, delta=delta, sensitivity=request.moves)
+        noise_plan = request.plan_noise(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
         return cls(
             method=PEELING,
             selector=selector,
-            counter=told.counter,
-            measurer=told.measurer,
-            privacy=told.priced(epsilon, delta, Fraction(0)),
-            reason=KNOWN_DOMAIN + why,
+            counter=noise_plan.counter,
+            measurer=noise_plan.measurer,
+            privacy=noise_plan.priced(epsilon, delta, Fraction(0)),
+            reason=KNOWN_DOMAIN + reason,
         )
 
     def shortfall(self, candidates: int | None) -> int | None:
-        """By how much an item may be below the k-th best."""
+        """Return by how much an item may be below the k-th best."""
         return None if candidates is None else largest_whole_below(self.selector.shortfall(BETA, candidates))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among all items of the domain."""
-        among = candidates(histogram)
-        return self.selector.picks(among, draws), among.scores, among.names, among.count
+        scored = parse_candidates(histogram)
+        return self.selector.picks(scored, draws), scored.scores, scored.names, scored.count
 
-    def near(self, candidates: int) -> Accuracy:
-        """By how much an item is below another at most."""
+    def ranking_accuracy(self, candidates: int) -> Accuracy:
+        """Return by how much an item is below another at most."""
         return accuracy.ranking(
             largest_whole_below(self.selector.gap(BETA, candidates)), noun=accuracy.OF_DOMAIN, scale=self.scale
         )
@@ -133,21 +135,21 @@ class PeeledTop(Picks):
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownTop(Picks):
-    """At most k of the k_bar items with the most users; what ends the list is the selector's."""
+    """A selection of at most k of the k_bar items with the most users; what ends the list is the selector's."""
 
     selector: LimitedDomain | LimitedDomainSparse
 
     @property
     def k_bar(self) -> int:
-        """How many items with the most users are looked at."""
+        """The number of items with the most users that are looked at."""
         return self.selector.terms.k_bar
 
     def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
-        """By how much an item may be below the k-th best."""
+        """Return by how much an item may be below the k-th best."""
         return largest_whole_below(self.selector.terms.shortfall(BETA))
 
     def reach(self) -> int:
-        """How far above rank k_bar + 1 nothing is missing."""
+        """Return how far above rank k_bar + 1 nothing is missing."""
         return largest_whole_below(self.selector.terms.reach(BETA))
 
     def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
@@ -155,40 +157,40 @@ class UnknownTop(Picks):
         rows = top_rows(histogram, self.k_bar + 1)
         return self.selector.picks(rows, draws), rows.counts, rows.names, self.k_bar
 
-    def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
-        """By how much an item is below another at most, and what is not missing."""
+    def ranking_accuracy(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """Return by how much an item is below another at most, and what is not missing."""
         gap = largest_whole_below(self.selector.terms.gap(BETA))
         return describe_unknown_domain(gap, self.reach(), self.k_bar, self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedTop(UnknownTop):
-    """At most k of the k_bar items with the most users, until bottom is picked."""
+    """A selection of at most k of the k_bar items with the most users, until bottom is picked."""
 
     selector: LimitedDomain
 
     @classmethod
-    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction) -> Self:
-        """At the largest epsilon of one pick that fits, and the part of delta that puts bottom lowest."""
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction) -> Self:
+        """Return the selection at the largest epsilon of a pick and the split of delta that puts bottom lowest."""
 
         def limited(**price: Any) -> LimitedDomain:
-            return LimitedDomain(k=wanted.k, k_bar=wanted.k_bar, sensitivity=wanted.moves, **price)
+            return LimitedDomain(k=request.k, k_bar=request.k_bar, sensitivity=request.moves, **price)
 
-        whole = limited(epsilon=epsilon, delta=delta)
-        if not wanted.noises:
-            return cls(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
-        picks = sum(s.times for s in whole.privacy.steps)
-        plan = plan_of(picks, wanted.priced)
-        split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
+        picks_alone = limited(epsilon=epsilon, delta=delta)
+        if not request.noises:
+            return cls(method=LIMITED, selector=picks_alone, privacy=picks_alone.privacy, reason=UNKNOWN_DOMAIN)
+        picks = sum(step.times for step in picks_alone.privacy.steps)
+        plan = plan_of(picks, request.priced)
+        split = split_delta(plan, epsilon, delta, picks_alone.terms.swaps(picks_alone.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
-        told = wanted.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, split.composition)
+        noise_plan = request.plan_noise(plan(pick)[0], pick * COUNT_SHARE, epsilon, split.composition)
         return cls(
             method=LIMITED,
             selector=selector,
-            counter=told.counter,
-            measurer=told.measurer,
-            privacy=told.priced(epsilon, split.composition, failure),
+            counter=noise_plan.counter,
+            measurer=noise_plan.measurer,
+            privacy=noise_plan.priced(epsilon, split.composition, failure),
             reason=UNKNOWN_DOMAIN,
         )
 
@@ -201,52 +203,60 @@ class LimitedTop(UnknownTop):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseTop(UnknownTop):
-    """At most k of the k_bar items with the most users, until one does not pass a noisy threshold."""
+    """A selection of at most k of the k_bar items with most users, until one does not pass a noisy threshold."""
 
     selector: LimitedDomainSparse
 
     @classmethod
-    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
-        """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
-        counted = wanted.priced
-        given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
-        selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
+        """Return the selection: one noisy threshold, picks, and their noisy numbers, together within epsilon."""
+        noisy_numbers = request.priced
+        options: dict[str, Any] = {
+            "k": request.k,
+            "k_bar": request.k_bar,
+            "sensitivity": request.moves,
+            "counted": noisy_numbers,
+        }
+        selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **options)
         terms, (tests, picks, *_) = selector.terms, selector.privacy.steps
-        told = wanted.told(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
-        privacy = told.priced(terms.left, terms.composition, terms.delta_threshold)
+        noise_plan = request.plan_noise(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
+        privacy = noise_plan.priced(terms.left, terms.composition, terms.delta_threshold)
         return cls(
             method=SPARSE,
             selector=selector,
-            counter=told.counter,
-            measurer=told.measurer,
+            counter=noise_plan.counter,
+            measurer=noise_plan.measurer,
             privacy=replace(privacy, epsilon=epsilon, steps=(tests, *privacy.steps)),
-            reason=UNKNOWN_SPARSE + why,
+            reason=UNKNOWN_SPARSE + reason,
         )
 
-    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
-        """All steps: the picks that an answer does not show took place."""
+    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
+        """Return all steps: the picks that an answer does not show took place."""
         return self.privacy.steps
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order."""
+        """Return what any answer costs at most an account of this Rényi order."""
         return self._price(self.selector.k, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it: by adding up what it shows, by divergences all steps."""
+        """Return what an answer cost it: by adding up what it shows, by divergences all steps."""
         return self._price(sum(release.found), order)
 
     def _price(self, items: int, order: int | None) -> Price:
-        """By adding up, the threshold and the picks shown are enough (docs/mechanisms/limited-domain-sparse.md)."""
+        """Return the price by adding up.
+
+        The threshold and the picks shown are enough (docs/mechanisms/limited-domain-sparse.md).
+        """
         added, whole_price = self._added(items), ceiling(self.privacy, order)
         renyi = added if order is None else whole_price.renyi
         return replace(whole_price, epsilon=min(self.privacy.epsilon, added), added=added, renyi=renyi)
 
     def _added(self, items: int) -> Fraction:
-        """An answer of k - 1 items ends by a test, and may so cost more than one of k: a ceiling is that of both."""
+        """Return the ceiling by adding up: an answer of k - 1 items ends by a test, and may cost more than one of k."""
         terms = self.selector.terms
         picks = terms.added(items)
         picks = max(picks, terms.added(items - 1)) if items == self.selector.k else picks
-        return picks + basic(self.told(items))
+        return picks + basic(self.noise_steps(items))
 
     def terms(self) -> Terms:
         """Describe the selection."""

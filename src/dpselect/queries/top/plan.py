@@ -17,9 +17,9 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import BoundDraw, Plan
-from dpselect.queries.top.method import DISCOVER, best_by_group, selected
+from dpselect.queries.top.method import DISCOVER, best_by_group, select_method
 from dpselect.queries.top.picks import LIMITED, PEELING
-from dpselect.queries.top.selection import Selection, Wanted
+from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
@@ -50,15 +50,15 @@ class TopKPlan(Plan):
 
     verb: ClassVar[str] = "top_k"
     takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude")
-    beside: ClassVar[tuple[str, ...]] = ("exclude",)
+    question_facts: ClassVar[tuple[str, ...]] = ("exclude",)
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: TopK
     selection: Selection = field(init=False, repr=False, compare=False)
     chosen: ChosenGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def settle(self) -> None:
-        """The selection, with its price."""
+    def derive_fields(self) -> None:
+        """Set the selection, with its price."""
         if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out if a domain is given", came(self.facts.exclude), hint)
@@ -66,7 +66,7 @@ class TopKPlan(Plan):
         if isinstance(self.question.score, Total):
             from dpselect.queries.top.scores import totals_of
 
-            set_fields(self, totals=totals_of(self.question.score, self.named))
+            set_fields(self, totals=totals_of(self.question.score, self.requested_name))
         groups = self.in_groups
         if groups is not None and groups.max_groups_per_user is None:
             set_fields(self, chosen=self._without_bound(groups))
@@ -75,38 +75,45 @@ class TopKPlan(Plan):
         elif self.chosen is not None:
             set_fields(self, selection=self.chosen.given(1))
         else:
-            set_fields(self, selection=self._selected(self.named, self.given_epsilon, groups))
+            set_fields(self, selection=self._selected(self.requested_name, self.requested_epsilon, groups))
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
-        methods.parse_method_name("top_k", self.named, domain=q.domain is not None, context=self._where)
+        methods.parse_method_name(
+            "top_k", self.requested_name, domain=q.domain is not None, context=self._domain_phrase
+        )
         if self._in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
-            must = "be one that ranks if by is given: the items of a group come in order"
-            raise ParameterError("method", must, came(self.how.name), "the order costs nothing more there")
-        for (name, given), (other, beside), (why, hint) in (
+            requirement = "be one that ranks if by is given: the items of a group come in order"
+            raise ParameterError("method", requirement, came(self.how.name), "the order costs nothing more there")
+        for (name, value), (conflict, conflicting_value), (reason, hint) in (
             (("within", within), ("by", q.by), ("both would say how near", "give epsilon")),
             (("by", q.by), ("measures", q.measures), ("only one list is measured", ONE_GROUP)),
             (("within", within), ("measures", q.measures), ("it is about items and counts", "give epsilon")),
             (("within", within), ("score", q.score), ("it is a number of users", "give epsilon")),
             (("measures", q.measures), ("score", q.score), ("users are no score there", "ask in two questions")),
         ):
-            if given is not None and beside is not None:
-                raise ParameterError(name, f"be left out if {_said(other, beside)} is given: {why}", came(given), hint)
+            if value is not None and conflicting_value is not None:
+                raise ParameterError(
+                    name,
+                    f"be left out if {_flat_name(conflict, conflicting_value)} is given: {reason}",
+                    came(value),
+                    hint,
+                )
         if isinstance(q.score, Gain) and q.by is not None:
-            must = "be left out if compared_with is given: only one list is compared"
-            raise ParameterError("by", must, came(self.by), ONE_GROUP)
+            requirement = "be left out if compared_with is given: only one list is compared"
+            raise ParameterError("by", requirement, came(self.by), ONE_GROUP)
 
     @property
-    def named(self) -> str:
+    def requested_name(self) -> str:
         """The method that was named; auto where it is left to the plan."""
         name = self.how.name
         return AUTO if name in (None, SET) else str(name)
 
     @property
     def ranked(self) -> bool:
-        """Are the items to come in order?"""
+        """The items are to come in order."""
         name = self.how.name
         return name != SET and (name is None or methods.method_row("top_k", name).ordered)
 
@@ -115,60 +122,62 @@ class TopKPlan(Plan):
         return self.how.in_engine
 
     @property
-    def _where(self) -> str:
+    def _domain_phrase(self) -> str:
         return " without a domain" if self.domain is None else " with a domain"
 
     @property
     def in_groups(self) -> ResolvedGroups | None:
-        """What is asked of groups, where anything is."""
+        """The groups that are asked for, where any are."""
         return ResolvedGroups.from_by(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
-        """To find items."""
+        """Return whether items are to be found."""
         return question.domain is None
 
     def _without_bound(self, groups: ResolvedGroups) -> ChosenGroups:
-        """What chooses max_groups_per_user, and a selection for each that can be chosen."""
+        """Return what chooses max_groups_per_user, and a selection for each that can be chosen."""
         from dpselect.queries.top.group_bound import ChosenGroups
 
-        def select(epsilon: Fraction, most: int) -> Selection:
-            return self._selected(self.named, epsilon, replace(groups, max_groups_per_user=most))
+        def select(epsilon: Fraction, max_groups: int) -> Selection:
+            return self._selected(self.requested_name, epsilon, replace(groups, max_groups_per_user=max_groups))
 
-        return ChosenGroups(self.given_epsilon, self.delta, groups.listed_groups, select)
+        return ChosenGroups(self.requested_epsilon, self.delta, groups.listed_groups, select)
 
     @property
     def of_pairs(self) -> bool:
-        """Are pairs of group and item found by a union first?"""
+        """Pairs of group and item are found by a union first."""
         return bool(self.by) and (self.selection.of_sets if self.chosen is None else self.chosen.of_pairs)
 
     @property
     def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
+        """The price that any answer promises, and costs at most."""
         return self.selection.privacy if self.chosen is None else self.chosen.privacy
 
     @property
     def method(self) -> str:
-        """What answers; auto where a bound that is chosen first decides."""
-        return self.named if self.chosen is not None and self.chosen.of_pairs else self.selection.method
+        """The method that answers; auto where a bound that is chosen first decides."""
+        return self.requested_name if self.chosen is not None and self.chosen.of_pairs else self.selection.method
 
     @property
     def reason(self) -> str:
-        """Why this method; nothing where a bound that is chosen first decides which it is."""
+        """The reason for this method; nothing where a bound that is chosen first decides which it is."""
         return "" if self.method == AUTO else self.selection.reason
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
+        """The accuracy for any data; nothing where a bound is to be chosen first."""
         candidates = None if self.domain is None else max_domain_size(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
-        accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        accuracy = self.selection.planned_accuracy(candidates) + (
+            NOTHING if self.asked is None else self.asked.accuracy
+        )
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         weights: dict[str, object] = {} if self.totals is None else self.totals.question_parameters
         within, groups = self.payment.within, self.in_groups
         return {
@@ -185,7 +194,7 @@ class TopKPlan(Plan):
             **({"lost": True} if self.lost else {}),
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
-            **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
+            **({"measures": [str(measure) for measure in self.measuring]} if self.measuring else {}),
             **({} if groups is None else groups.key_fields | {"users": groups.sizes}),
         }
 
@@ -196,7 +205,7 @@ class TopKPlan(Plan):
 
     @property
     def counted(self) -> bool:
-        """Are numbers of users asked for, as counts or among the measures?"""
+        """Numbers of users are asked for, as counts or among the measures."""
         return self.question.counts or self._measures[1]
 
     @property
@@ -215,7 +224,7 @@ class TopKPlan(Plan):
 
     @property
     def lost(self) -> bool:
-        """Are users that an item lost counted, in place of those that it gained?"""
+        """Users that an item lost are counted, in place of those that it gained."""
         return isinstance(self.question.score, Gain) and self.question.score.lost
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -223,17 +232,17 @@ class TopKPlan(Plan):
         if self.facts.exclude is not None:
             engine.leave_out(self.facts.exclude)
         draw = self._bind_items(engine)
-        measured = self._measured_items
-        return draw if measured is None else measured.bind_draw(draw, engine, self.domain)
+        measured_items = self._measured_items
+        return draw if measured_items is None else measured_items.bind_draw(draw, engine, self.domain)
 
     def _bind_items(self, engine: Engine) -> BoundDraw:
         """Bind to the items of every user, to the k_bar + 1 largest items, or to all of a domain that fits."""
         if self.chosen is not None:
             return self.chosen.bind_draw(engine)
         selection, domain = self.selection, self.domain
-        own = selection.bind_draw(engine)
-        if own is not None:
-            return own
+        draw = selection.bind_draw(engine)
+        if draw is not None:
+            return draw
         if selection.of_sets:
             return lambda draws, progress: selection.draw(engine.contributions(progress=progress), draws, progress)
         if selection.k_bar is not None:
@@ -275,7 +284,7 @@ class TopKPlan(Plan):
 
     @property
     def needs_candidates(self) -> bool:
-        """Of a known domain: the more items it has, the further one may be below another."""
+        """True for a known domain: the more items it has, the further one may be below another."""
         return self.domain is not None
 
     @property
@@ -285,40 +294,43 @@ class TopKPlan(Plan):
             return None
         from dpselect.queries.top.measures import MeasuredItems
 
-        bound = None if self.selection.of_sets else self._wanted.cut
+        bound = None if self.selection.of_sets else self._request.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
-        """The steps that an answer took."""
+        """Return the steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)
         return self.selection.steps(release.found)
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order."""
+        """Return what any answer costs at most an account of this Rényi order."""
         return self.selection.price_at(order) if self.chosen is None else self.chosen.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it: picks that were not made may be saved."""
+        """Return what an answer cost it: picks that were not made may be saved."""
         return self.selection.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
 
     # ---- planning -------------------------------------------------------------------------------------------
 
     def _selected(self, method: str, epsilon: Fraction, groups: ResolvedGroups | None = None) -> Selection:
-        """The mechanism and the price of all of it, and what it counts: all users, or those whom a bound leaves."""
+        """Return the mechanism and the price of all of it, and what it counts.
+
+        All users, or those whom a bound leaves.
+        """
         if groups is not None:
-            found = self._by_group(method, epsilon, groups)
+            selection = self._by_group(method, epsilon, groups)
         else:
-            found = selected(self._wanted, method, epsilon, self.delta)
+            selection = select_method(self._request, method, epsilon, self.delta)
         if self.totals is not None:
             from dpselect.queries.top.scores import by_weights
 
-            found = by_weights(found, self.totals)
+            selection = by_weights(selection, self.totals)
         if self.others:
             from dpselect.queries.top.scores import by_gains
 
-            found = by_gains(found, lost=self.lost)
-        return found
+            selection = by_gains(selection, lost=self.lost)
+        return selection
 
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
@@ -327,14 +339,16 @@ class TopKPlan(Plan):
         chosen = None if self.chosen is None else self.chosen.counting(period, bound)
         set_fields(counting, selection=selection, chosen=chosen)
         if self.asked is not None:
-            from dpselect.queries.top.accuracy import asked_of
+            from dpselect.queries.top.accuracy import describe_target
 
-            set_fields(counting, asked=self._but_excluded(asked_of(self.asked.target, self.asked.epsilon, selection)))
+            set_fields(
+                counting, asked=self._but_excluded(describe_target(self.asked.target, self.asked.epsilon, selection))
+            )
         return counting
 
     @property
-    def _wanted(self) -> Wanted:
-        return Wanted(
+    def _request(self) -> TopRequest:
+        return TopRequest(
             k=self.question.k,
             domain=self.domain,
             counts=self.counted,
@@ -349,7 +363,7 @@ class TopKPlan(Plan):
         )
 
     def _by_group(self, method: str, epsilon: Fraction, groups: ResolvedGroups) -> Selection:
-        """In every group: by limited domain, at the price of the groups that one user counts in."""
+        """Return the selection in every group, at the price of the groups that one user counts in."""
         from dpselect.queries.top.groups import plan_by_group
 
         if self.domain is not None:
@@ -358,43 +372,43 @@ class TopKPlan(Plan):
         if method not in (AUTO, LIMITED, DISCOVER):
             hint = "auto takes the one that is better at this price"
             raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} if by is given", came(method), hint)
-        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
-        terms |= {"counts": self.counted, "max_items_per_user": self.most}
-        why, k = "", self.question.k
+        options: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
+        options |= {"counts": self.counted, "max_items_per_user": self.most}
+        reason, k = "", self.question.k
         if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
             method = best_by_group(k * (groups.max_groups_per_user or 1), epsilon, self.delta, self.most)
-            why = LARGE_BY_GROUP if method == DISCOVER else ""
+            reason = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top.group_discovery import plan_found_by_group
 
-            return plan_found_by_group(groups, k, **terms, why=why)
+            return plan_found_by_group(groups, k, **options, reason=reason)
         return plan_by_group(
-            groups, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.max_units
+            groups, k, **options, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.max_units
         )
 
-    def _near_enough(self, wanted: int) -> Selection:
-        """The selection whose price follows from what was asked of it; of several the one that costs least."""
-        from dpselect.queries.top.accuracy import near_enough
+    def _near_enough(self, within: int) -> Selection:
+        """Return the selection whose price follows from what was asked of it; of several the one that costs least."""
+        from dpselect.queries.top.accuracy import cheapest_plan
 
-        names = [self.named]
-        if self.named == AUTO:
-            known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
-            names = [LIMITED] if self.domain is None else known
+        names = [self.requested_name]
+        if self.requested_name == AUTO:
+            candidates_for_domain = [PEELING] if self.ranked else [PEELING, "canonical-set"]
+            names = [LIMITED] if self.domain is None else candidates_for_domain
 
-        def named(name: str) -> tuple[TargetAccuracy, Selection]:
-            return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
+        def plan_method(name: str) -> tuple[TargetAccuracy, Selection]:
+            return cheapest_plan(within, self.domain, lambda epsilon: self._selected(name, epsilon))
 
-        asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
-        set_fields(self, asked=self._but_excluded(asked))
+        target, selection = min(map(plan_method, names), key=lambda plan: plan[0].epsilon)
+        set_fields(self, asked=self._but_excluded(target))
         return selection
 
-    def _but_excluded(self, asked: TargetAccuracy) -> TargetAccuracy:
+    def _but_excluded(self, target: TargetAccuracy) -> TargetAccuracy:
         """Return the accuracy that was asked for, which is not about items that a list leaves out."""
-        return asked if self.facts.exclude is None else asked.but_excluded
+        return target if self.facts.exclude is None else target.but_excluded
 
 
-def _said(name: str, given: object) -> str:
-    """A parameter by the name that a command and JSON have."""
+def _flat_name(name: str, value: object) -> str:
+    """Return the name of a parameter that a command and JSON have."""
     if name != "score":
         return name
-    return "by_weight" if isinstance(given, Total) else "compared_with"
+    return "by_weight" if isinstance(value, Total) else "compared_with"

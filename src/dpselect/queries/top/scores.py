@@ -16,11 +16,11 @@ DISCOVER = "discover"
 
 
 def totals_of(score: Total, method: str) -> Totals:
-    """The weights that are to be added up; a method that selects by numbers of users is refused."""
+    """Return the weights that are to be added up; refuse a method that selects by numbers of users."""
     if method != AUTO and methods.method_row("top_k", method).of_users:
-        able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
+        names = ", ".join(entry.name for entry in methods.methods("top_k") if not entry.of_users)
         hint = "the others select by numbers of users alone"
-        raise ParameterError("method", f"be one of {able} if by_weight is given", came(method), hint)
+        raise ParameterError("method", f"be one of {names} if by_weight is given", came(method), hint)
     return Totals.parse(score.column, score.at_most, score.unit)
 
 

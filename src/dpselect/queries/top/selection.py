@@ -38,8 +38,8 @@ ScoresOf = Callable[[Sequence[object]], Sequence[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What a plan is made for: all that a question says but its price."""
+class TopRequest:
+    """The terms of a plan: all that a question says but its price."""
 
     k: int
     domain: Domain | None
@@ -55,86 +55,100 @@ class Wanted:
 
     @property
     def noises(self) -> int:
-        """How many noisy numbers of each item are asked for."""
+        """The number of noisy numbers of each item that are asked for."""
         return int(self.counts) + self.of_measures
 
     @property
     def of_measures(self) -> int:
-        """How many of them are for measures."""
-        return sum(one.noises for one in self.measures)
+        """The number of them that are for measures."""
+        return sum(measure.noises for measure in self.measures)
 
-    def told(self, picks: Steps, each: Fraction, epsilon: Fraction, delta: Fraction) -> Told:
-        """What tells noisy numbers of the winners after these picks, each at this epsilon or sharper for its price."""
+    def plan_noise(self, picks: Steps, epsilon_per_number: Fraction, epsilon: Fraction, delta: Fraction) -> NoisePlan:
+        """Plan the noise of the winners' numbers after these picks, each at this epsilon or sharper for its price."""
         if not self.noises:
-            return Told(None, None, (picks,))
+            return NoisePlan(None, None, (picks,))
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
         from dpselect.mechanisms.top_k.sharp_counts import sharpest
 
-        plain = NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.cut, sensitivity=self.moves)
+        plain = NoisyCounts(
+            k=self.k, epsilon_per_count=epsilon_per_number, max_items_per_user=self.cut, sensitivity=self.moves
+        )
         measurer = self._measurer(picks, plain, epsilon, delta)
-        before: list[SpentSteps] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
+        steps_before: list[SpentSteps] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
         failure = Fraction(0) if measurer is None else measurer.failure
-        counter = sharpest(plain, before, epsilon, delta - failure, BETA) if self.counts else None
-        return Told(counter, measurer, tuple(before))
+        counter = sharpest(plain, steps_before, epsilon, delta - failure, BETA) if self.counts else None
+        return NoisePlan(counter, measurer, tuple(steps_before))
 
     def _measurer(self, picks: Steps, plain: NoisyCounts, epsilon: Fraction, delta: Fraction) -> NoisyMeasures | None:
-        """What tells their measures, where some are asked for; noisy counts are left what they are planned with."""
+        """Return the noise of their measures, where some are asked for.
+
+        Noisy counts keep what they are planned with.
+        """
         if not self.measures:
             return None
         from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
         from dpselect.mechanisms.top_k.sharp_counts import APART, SharpCounts, sharpest
 
-        k, each, bound = self.k, Fraction(plain.epsilon_per_count), self.cut
-        measurer = NoisyMeasures(measures=self.measures, k=k, epsilon_per_noise=each, max_items_per_user=bound)
+        k, epsilon_per_number, bound = self.k, Fraction(plain.epsilon_per_count), self.cut
+        measurer = NoisyMeasures(
+            measures=self.measures, k=k, epsilon_per_noise=epsilon_per_number, max_items_per_user=bound
+        )
         sums = measurer.of_one_sign
         if not sums:
             return measurer
-        numbers = Steps(PureDP(each), plain.moved * (measurer.noises - sums) + k * self.counts)
-        before = [picks, *((numbers,) if numbers.times else ())]
-        part = delta * (1 - APART * self.counts)  # counts may need as much for adding
-        sharp = sharpest(replace(plain, sensitivity=1), before, epsilon, part, BETA, sums, paid=plain.moved)
+        numbers = Steps(PureDP(epsilon_per_number), plain.moved * (measurer.noises - sums) + k * self.counts)
+        steps_before = [picks, *((numbers,) if numbers.times else ())]
+        measure_delta = delta * (1 - APART * self.counts)  # counts may need as much for adding
+        sharp = sharpest(
+            replace(plain, sensitivity=1), steps_before, epsilon, measure_delta, BETA, sums, paid=plain.moved
+        )
         return replace(measurer, sums=sharp) if isinstance(sharp, SharpCounts) else measurer
 
     @property
     def cut(self) -> int | None:
-        """For how many of the winners a user counts, where that is fewer than all of them."""
-        most = self.max_items_per_user
-        return None if most is None or most >= self.k else most
+        """The bound on the winners for which a user counts, where that is fewer than all of them."""
+        max_items = self.max_items_per_user
+        return None if max_items is None or max_items >= self.k else max_items
 
     @property
     def moved(self) -> int:
-        """How many of the k winners' counts one user can move."""
+        """The number of the k winners' counts that one user can move."""
         return self.k if self.cut is None else self.cut
 
     @property
     def priced(self) -> int:
-        """With how many noisy numbers the epsilon of a pick is found: where users move few counts, these gain by it."""
+        """The number of noisy numbers by which the epsilon of a pick is found.
+
+        Where users move few counts, these gain by it.
+        """
         return self.k * self.counts + self.moved * self.of_measures
 
 
 @dataclass(frozen=True)
-class Told:
-    """What tells noisy numbers of winners, and the steps before the counts: picks, then measures."""
+class NoisePlan:
+    """The noise of winners' numbers, and the steps before the counts: picks, then measures."""
 
     counter: CountNoise | None
     measurer: NoisyMeasures | None
-    before: tuple[SpentSteps, ...]
+    steps_before: tuple[SpentSteps, ...]
 
     @property
-    def apart(self) -> Fraction:
-        """What Gaussian noise may fail by where epsilons add up: a part of the delta of composition."""
-        return sum((one.failure for one in (self.counter, self.measurer) if one is not None), Fraction(0))
+    def failure(self) -> Fraction:
+        """The probability that Gaussian noise may fail by where epsilons add up: a part of the delta of composition."""
+        return sum((noise.failure for noise in (self.counter, self.measurer) if noise is not None), Fraction(0))
 
     def priced(self, epsilon: Fraction, composition: Fraction, failure: Fraction) -> Privacy:
-        """The privacy of all steps, which were calibrated to this epsilon."""
-        steps = self.before if self.counter is None else (*self.before, *self.counter.steps_of(self.counter.k))
+        """Return the privacy of all steps, which were calibrated to this epsilon."""
+        steps = (
+            self.steps_before if self.counter is None else (*self.steps_before, *self.counter.steps_of(self.counter.k))
+        )
         related = Neighbors.ADD_REMOVE
-        return priced(steps, epsilon, composition - self.apart, failure=failure + self.apart, neighbors=related)
+        return priced(steps, epsilon, composition - self.failure, failure=failure + self.failure, neighbors=related)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(ABC):
-    """By which method of the menu, what selects, what tells numbers of the winners, the price, and why."""
+    """A method of the menu: its selector, the noise of the winners' numbers, the price, and the reason."""
 
     method: str
     selector: Any
@@ -146,39 +160,45 @@ class Selection(ABC):
 
     @property
     def k_bar(self) -> int | None:
-        """How many items with the most users are looked at; None for a known domain, or where all are."""
+        """The number of items with the most users that are looked at; None for a known domain, or where all are."""
         return None
 
     def counting(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same for users who count once in each period, and by a bounded number of rows."""
         return replace(self, scale=replace(self.scale, period=period, rows=rows))
 
-    def told(self, items: int) -> tuple[SpentSteps, ...]:
-        """The steps of noisy numbers of so many items."""
-        measured = () if self.measurer is None else self.measurer.steps_of(items)
-        counted = () if self.counter is None else self.counter.steps_of(items)
-        return (*measured, *counted)
+    def noise_steps(self, items: int) -> tuple[SpentSteps, ...]:
+        """Return the steps of noisy numbers of so many items."""
+        measure_steps = () if self.measurer is None else self.measurer.steps_of(items)
+        count_steps = () if self.counter is None else self.counter.steps_of(items)
+        return (*measure_steps, *count_steps)
 
     @property
     def in_groups(self) -> bool:
-        """Does it select in every group?"""
+        """The selection is in every group."""
         return False
 
     @property
     def of_sets(self) -> bool:
-        """Does it select by the items of every user? The others need counts only."""
+        """The selection is by the items of every user; the others need counts only."""
         return False
 
     def shortfall(self, candidates: int | None) -> int | None:  # noqa: ARG002 - only a known domain has a number of them
-        """No item that comes back has fewer users than the k-th best by more, with 95 % confidence; None: not known."""
+        """Return by how many users a returned item may be below the k-th best, with 95 % confidence; None.
+
+        Not known.
+        """
         return None
 
     def width(self) -> int:
-        """With 95 % confidence all counts that were asked for lie within so many users of what they count, at once."""
+        """Return the width within which all counts that were asked for lie at once, in users, with 95 % confidence."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
 
     def reach(self) -> int | None:
-        """While an item has more users than the one at rank k_bar + 1 by more, the list does not end early."""
+        """Return the reach: while an item leads rank k_bar + 1 by more users, the list does not end early; None.
+
+        Unknown.
+        """
         return None
 
     def state(self, terms: Terms, mechanism: str | None = None) -> Statement:
@@ -192,10 +212,10 @@ class Selection(ABC):
         if self.measurer is not None:
             from dpselect.release.measures import describe_measures
 
-            more, of_each = describe_measures(self.measurer)
-            parameters, sentences = parameters | more, [*sentences, *of_each]
-        counted = self.counted_scale
-        parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
+            measure_parameters, measure_sentences = describe_measures(self.measurer)
+            parameters, sentences = parameters | measure_parameters, [*sentences, *measure_sentences]
+        scale = self.counted_scale
+        parameters, sentences = parameters | scale.parameters, [*sentences, *scale.sentences]
         return Statement.from_privacy(
             self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences)
         )
@@ -213,8 +233,8 @@ class Selection(ABC):
 
     @property
     def counted_scale(self) -> Scale:
-        """What numbers of the winners are counted in: users may count for few of these."""
-        bounds = [one.max_items_per_user for one in (self.counter, self.measurer) if one is not None]
+        """The scale of the winners' numbers: users may count for few of these."""
+        bounds = [noise.max_items_per_user for noise in (self.counter, self.measurer) if noise is not None]
         if not bounds or bounds[0] is None:
             return self.scale
         return self.scale.with_bounds(
@@ -223,7 +243,7 @@ class Selection(ABC):
 
     @property
     def counts_again(self) -> bool:
-        """Does a user count for so few of the winners that the counts of the ranking, of all users, are not shown?"""
+        """A user counts for so few of the winners that the counts of the ranking, of all users, are not shown."""
         return self.counter is not None and self.counter.max_items_per_user is not None
 
     def count(self, scores: Sequence[int], draws: Draws) -> Sequence[int | None]:
@@ -240,10 +260,10 @@ class Selection(ABC):
 
     @property
     def count_width(self) -> int | None:
-        """How far one count may be off; None where none are asked for."""
+        """The distance by which one count may be off; None where none are asked for."""
         return None if self.counter is None else self.counter.width(BETA)
 
-    def near_counts(self, items: int, *, by_group: bool = False) -> Accuracy:
+    def count_accuracy(self, items: int, *, by_group: bool = False) -> Accuracy:
         """Return how near counts of so many items are, where they are asked for."""
         return describe_counts(self.counter, self.counted_scale, items, by_group=by_group)
 
@@ -263,11 +283,14 @@ class Selection(ABC):
         """Return an outcome that this selection can have drawn: the same, if it has drawn it."""
         return outcome
 
-    def write(self, outcome: Outcome, statement: Statement, accuracy: Accuracy, **more: Any) -> Release:
+    def write(self, outcome: Outcome, statement: Statement, accuracy: Accuracy, **options: Any) -> Release:
         """Write the release, with counts if they are asked for."""
-        counted, width = self.counter is not None, self.count_width
+        is_counted, width = self.counter is not None, self.count_width
         return write_release(
-            outcome, statement, accuracy, **{"counted": counted, "width": width, "scale": self.counted_scale} | more
+            outcome,
+            statement,
+            accuracy,
+            **{"counted": is_counted, "width": width, "scale": self.counted_scale} | options,
         )
 
     def measurer_of(self, outcome: Outcome) -> NoisyMeasures:  # noqa: ARG002 - of discovered items
@@ -275,8 +298,8 @@ class Selection(ABC):
         assert self.measurer is not None
         return self.measurer
 
-    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
-        """What holds of an answer whatever the data are, as far as it is known before there is one."""
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
+        """Return the accuracy for any data, as far as it is known before there is an answer."""
         return accuracy.NOTHING
 
     def bind_draw(self, engine: Engine) -> BoundDraw | None:  # noqa: ARG002 - most ask what the data of all methods have
@@ -289,16 +312,16 @@ class Selection(ABC):
         assert draw is not None
         return draw
 
-    def steps(self, found: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
-        """The steps that an answer took; `found` are its items, of each group by itself that has any."""
+    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
+        """Return the steps that an answer took; `item_counts` are its items, of each group by itself that has any."""
         return self.privacy.steps
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order."""
+        """Return what any answer costs at most an account of this Rényi order."""
         return ceiling(self.privacy, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it."""
+        """Return what an answer cost it."""
         return of_outcome(self.privacy, self.steps(release.found), order)
 
 

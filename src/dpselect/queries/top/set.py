@@ -12,10 +12,10 @@ from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.calibration import largest_epsilon
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
-from dpselect.mechanisms.candidates import fixed
+from dpselect.mechanisms.candidates import label_order
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.queries.top.selection import ScoresOf, Selection, Terms, Wanted
+from dpselect.mechanisms.joint.ranked import rank_counts
+from dpselect.queries.top.selection import ScoresOf, Selection, Terms, TopRequest
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
 from dpselect.release.answers.method_reasons import KNOWN_SET
@@ -32,41 +32,44 @@ class SetTop(Selection):
     selector: CanonicalSet
 
     @classmethod
-    def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
-        """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
+    def from_request(cls, method: str, request: TopRequest, epsilon: Fraction, delta: Fraction, why: str) -> Self:
+        """Return the selection: one step for the set.
+
+        Its counts, together, as much epsilon again, and each other noisy number too.
+        """
         row = methods.method_row("top_k", method)
         reason = KNOWN_SET + why
-        selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
-        if not wanted.noises:
+        selector = row.make(k=request.k, epsilon=epsilon, sensitivity=request.moves)
+        if not request.noises:
             return cls(method=method, selector=selector, privacy=selector.privacy, reason=reason)
-        moved = wanted.moved
+        moved_counts = request.moved
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * wanted.noises))
+            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved_counts), moved_counts * request.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
-        told = wanted.told(plan(x)[0], x / moved, epsilon, delta)
+        noise_plan = request.plan_noise(plan(x)[0], x / moved_counts, epsilon, delta)
         return cls(
             method=method,
-            selector=row.make(k=wanted.k, epsilon=x, sensitivity=wanted.moves),
-            counter=told.counter,
-            measurer=told.measurer,
-            privacy=told.priced(epsilon, delta, Fraction(0)),
+            selector=row.make(k=request.k, epsilon=x, sensitivity=request.moves),
+            counter=noise_plan.counter,
+            measurer=noise_plan.measurer,
+            privacy=noise_plan.priced(epsilon, delta, Fraction(0)),
             reason=reason,
         )
 
     def shortfall(self, candidates: int | None) -> int | None:
-        """By how much an item may be below the k-th best: no more than by the loss of the set."""
+        """Return by how much an item may be below the k-th best: no more than by the loss of the set."""
         return None if candidates is None else largest_whole_below(self.selector.gap(BETA, candidates))
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the items. Those of a set come in an order of their own, or by their noisy counts."""
-        among = ranked(aggregate, self.selector.k)
-        ranks = self.selector.ranks(among, draws)
-        labels = among.names(ranks)
-        counts = self.count([among.count(rank) for rank in ranks], draws)
+        ranked_counts = rank_counts(aggregate, self.selector.k)
+        ranks = self.selector.ranks(ranked_counts, draws)
+        labels = ranked_counts.names(ranks)
+        counts = self.count([ranked_counts.count(rank) for rank in ranks], draws)
         return _sorted(
-            Outcome(items=tuple(map(DrawnItem, labels, counts)), secure=draws.secure, candidates=among.items)
+            Outcome(items=tuple(map(DrawnItem, labels, counts)), secure=draws.secure, candidates=ranked_counts.items)
         )
 
     def count_again(self, outcome: Outcome, scores_of: ScoresOf, draws: Draws) -> Outcome:
@@ -75,23 +78,23 @@ class SetTop(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""
-        near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
-        return self.write(outcome, self.state(self.terms()), near, kind=Kind.SET)
+        good = self.set_accuracy(outcome.candidates or 1) + self.count_accuracy(len(outcome.items))
+        return self.write(outcome, self.state(self.terms()), good, kind=Kind.SET)
 
     def terms(self) -> Terms:
         """Describe the selection."""
         return {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}, [self.reason, A_SET]
 
-    def near(self, candidates: int) -> Accuracy:
-        """How good the items are."""
+    def set_accuracy(self, candidates: int) -> Accuracy:
+        """Return how good the items are, and their counts."""
         return accuracy.unordered_set(largest_whole_below(self.selector.gap(BETA, candidates)), self.scale)
 
-    def before(self, candidates: int | None) -> Accuracy:
-        """How good the items are, and their counts."""
-        return self.near(candidates or 1) + self.near_counts(self.selector.k)
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:
+        """Return how good the items are, and their counts."""
+        return self.set_accuracy(candidates or 1) + self.count_accuracy(self.selector.k)
 
 
 def _sorted(outcome: Outcome) -> Outcome:
     """Return the outcome in the order of its noisy counts, and of items without any in one that is fixed."""
-    items = sorted(outcome.items, key=lambda item: (-(item.score or 0), fixed(item.label)))
+    items = sorted(outcome.items, key=lambda item: (-(item.score or 0), label_order(item.label)))
     return replace(outcome, items=tuple(items))

@@ -41,31 +41,31 @@ class BoundChoice:
 
     @property
     def chooser(self) -> Quantile:
-        """What chooses a place in the bounds."""
+        """The mechanism that chooses a place in the bounds."""
         return bound_chooser(self.epsilon, self.bounds)
 
     def of_sets(self, sets: Sets, draws: Draws) -> int:
-        """The bound, chosen from the items of every user."""
-        most = self.bounds[-1]
-        total = np.zeros(most + 1, dtype=np.int64)
+        """Choose the bound from the items of every user."""
+        largest_bound = self.bounds[-1]
+        total = np.zeros(largest_bound + 1, dtype=np.int64)
         for block in sets.blocks():
-            total += np.bincount(np.minimum(np.diff(block.offsets), most), minlength=len(total))
+            total += np.bincount(np.minimum(np.diff(block.offsets), largest_bound), minlength=len(total))
         lengths = np.flatnonzero(total[1:]) + 1
-        return bound_at(placed(lengths, total[lengths], self.bounds), self.chooser, draws, self.bounds)
+        return draw_bound(count_places(lengths, total[lengths], self.bounds), self.chooser, draws, self.bounds)
 
     def of_pairs(self, pairs: PairsElsewhere, draws: Draws) -> int:
-        """The bound, chosen where users and items stay in the engine."""
-        users = placed(*pairs.lengths(self.bounds[-1]), self.bounds)
-        return bound_at(users, self.chooser, draws, self.bounds)
+        """Choose the bound where users and items stay in the engine."""
+        users = count_places(*pairs.lengths(self.bounds[-1]), self.bounds)
+        return draw_bound(users, self.chooser, draws, self.bounds)
 
     def stated(self, chosen: object) -> int:
-        """The bound that an answer says was chosen."""
-        return one_of(self.bounds, chosen)
+        """Return the bound that an answer says was chosen."""
+        return read_bound(self.bounds, chosen)
 
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """One Rényi budget for the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
+    """A Rényi budget shared by the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
 
     The choice has `spent` some of it at the one `order` of all bounds. What answers a bound by another method has the
     epsilon that the choice leaves, and only `delta_of_others`.
@@ -78,7 +78,7 @@ class SharedBudget:
 
 @lru_cache(maxsize=64)
 def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
-    """The budget of a union whose bound is chosen: by its price alone.
+    """Return the budget of a union whose bound is chosen: by its price alone.
 
     delta_of_others = hidden + near e^(-(a - 1)(e + r)): r is what the choice of epsilon e spends at the order a.
     """
@@ -86,35 +86,35 @@ def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, count
     spent = divergence(BoundedRange(for_bound), order)
     with ctx.workprec(PRECISION):
         least = (-enclose((order - 1) * (for_bound + spent))).exp()
-        others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
-    return SharedBudget(order, spent, others)
+        delta_of_others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
+    return SharedBudget(order, spent, delta_of_others)
 
 
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:
-    """Those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
-    found = tuple(most for most in BOUNDS if has_curve(epsilon, delta, most, counts_share))
-    return found if ENOUGH in found else ()
+    """Return those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
+    bounds = tuple(bound for bound in BOUNDS if has_curve(epsilon, delta, bound, counts_share))
+    return bounds if ENOUGH in bounds else ()
 
 
 def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
-    """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
+    """Return a private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
     return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 
 
-def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
-    """The bound, from one place in `bounds` for each user, or from how many users are at each."""
+def draw_bound(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
+    """Draw the bound, from one place in `bounds` for each user, or from how many users are at each."""
     return bounds[int(chooser(places, draws=draws)[0])]
 
 
-def one_of(bounds: Sequence[int], chosen: object) -> int:
-    """A bound that an answer says was chosen; one that none can be stands for all others."""
+def read_bound(bounds: Sequence[int], chosen: object) -> int:
+    """Return the bound that an answer says was chosen; the least for one that cannot have been."""
     return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
 
 
-def placed(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
-    """How many users stand at which place in `bounds`: the least that leaves them all they have, or the last."""
-    at = np.searchsorted(bounds[:-1], lengths)
+def count_places(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
+    """Count the users at each place in `bounds`: the least that leaves them all they have, or the last."""
+    places_of_lengths = np.searchsorted(bounds[:-1], lengths)
     total = np.zeros(len(bounds), dtype=np.int64)
-    np.add.at(total, at, users)
-    places = np.flatnonzero(total)
-    return UsersAt(places.astype(np.int64), total[places])
+    np.add.at(total, places_of_lengths, users)
+    used_places = np.flatnonzero(total)
+    return UsersAt(used_places.astype(np.int64), total[used_places])

@@ -21,7 +21,7 @@ from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.queries.union.accuracy import found_by
+from dpselect.queries.union.accuracy import found_accuracy
 from dpselect.queries.union.bound import BOUND_SHARE
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
@@ -39,48 +39,48 @@ MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "o
 
 @dataclass(frozen=True)
 class BoundedUnion:
-    """One union for users of at most so many items each."""
+    """A union for users of at most `max_items_per_user` items each."""
 
     terms: UnionTerms
     max_items_per_user: int | None
     mechanisms: tuple[Any, ...]
 
     @classmethod
-    def of(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
+    def with_bound(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
         """Return the union with this bound."""
         return cls(terms, max_items_per_user, terms.mechanisms(max_items_per_user))
 
     @classmethod
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
-        return cls.of(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
+        return cls.with_bound(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
 
     @cached_property
     def counts_decide(self) -> bool:
-        """Are the counts those that decided which items are released?"""
+        """The counts are those that decided which items are released."""
         return self.terms.counts_decide(self.max_items_per_user)
 
     # ---- what is drawn ----------------------------------------------------------------------------------------
 
     def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
         """Draw what one level releases, by code."""
-        mechanism, shown = self.mechanisms[level], level >= self.terms.first
-        if self.counts_decide and shown:
+        mechanism, is_shown = self.mechanisms[level], level >= self.terms.first
+        if self.counts_decide and is_shown:
             codes, users = mechanism.weighed(sets, draws, progress)
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
         else:
             codes = mechanism(sets, draws=draws, progress=progress)
-            counted = self.terms.counts and shown
-            noisy = self._draw_counts(sets, codes, level, draws) if counted else repeat(None, len(codes))
+            draws_counts = self.terms.counts and is_shown
+            noisy = self._draw_counts(sets, codes, level, draws) if draws_counts else repeat(None, len(codes))
         drawn = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
         return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
 
     def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> Iterator[int]:
         """Draw noisy numbers of users. Every user counts for a random few of the released items that they have."""
-        gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
-        gone[codes] = False
-        kept = bounded(without(sets, gone), self.max_items_per_user, draws)
-        return self.add_noise(numbers_of_users(kept)[codes], level, draws)
+        is_unreleased: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
+        is_unreleased[codes] = False
+        bounded_sets = bounded(without(sets, is_unreleased), self.max_items_per_user, draws)
+        return self.add_noise(numbers_of_users(bounded_sets)[codes], level, draws)
 
     def add_noise(self, users: Iterable[Any], level: int, draws: Draws) -> Iterator[int]:
         """Draw the noisy numbers of users of items, of which a user has no more than the bound."""
@@ -94,7 +94,7 @@ class BoundedUnion:
 
     @cached_property
     def _widths(self) -> Mapping[int, int]:
-        """How near the counts of each level are."""
+        """The widths of the noise on the counts of each level."""
         return {level: gaussian_width(variance, BETA) for level, variance in self._variances.items()}
 
     def outcome(
@@ -105,7 +105,7 @@ class BoundedUnion:
         `lengths` are the numbers of tokens of the items of each level of a text.
         """
         items = [item for level in levels for item in level.values()]
-        items.sort(key=lambda item: (-(item.score or 0), plainly(item.label)))
+        items.sort(key=lambda item: (-(item.score or 0), sort_key(item.label)))
         sizes = None if lengths is None else dict(zip(lengths, map(len, levels), strict=True))
         return Outcome(
             items=tuple(items), secure=secure, max_items_per_user=self.max_items_per_user, items_by_length=sizes
@@ -161,10 +161,12 @@ class BoundedUnion:
 
     def accuracy(self) -> Accuracy:
         """Return from how many users on an item is found, and how near the counts are."""
-        among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
-        good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
+        users_condition = union_sentences.IN_ONE_GROUP if self.terms.by else ""
+        good = found_accuracy(
+            self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), users_condition, self.scale
+        )
         if self.counts_decide:
-            widths = [one.width(BETA) for one in self.mechanisms[self.terms.first :]]
+            widths = [mechanism.width(BETA) for mechanism in self.mechanisms[self.terms.first :]]
             good += accuracy.selecting_counts(max(widths), self.scale)
         elif self.terms.counts:
             good += accuracy.union_counts(list(self._widths.values()), self.scale)
@@ -172,25 +174,29 @@ class BoundedUnion:
 
     @property
     def scale(self) -> Scale:
-        """Which users are counted: each for a few of the items that came back, or of all that they have."""
-        here = not self.counts_decide
-        terms, most = self.terms, self.max_items_per_user
+        """The users who are counted: each for a few of the items that came back, or of all that they have."""
+        only_returned = not self.counts_decide
+        terms, max_items = self.terms, self.max_items_per_user
         return Scale(
-            items=most, only_returned=here, items_are_pairs=bool(terms.by), period=terms.period, rows=terms.row_bound
+            items=max_items,
+            only_returned=only_returned,
+            items_are_pairs=bool(terms.by),
+            period=terms.period,
+            rows=terms.row_bound,
         )
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
         terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
         name = chosen_method(terms, bound)
-        own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
+        mechanism_parameters = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
         epsilon, delta = terms.for_union(bound)
         shared = terms.shared is not None and terms.in_rounds(bound)
-        parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
+        parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **mechanism_parameters}
         if not shared:
             parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
-            union_sentences.describe_method(name, was_named=terms.named != AUTO),
+            union_sentences.describe_method(name, was_named=terms.requested_name != AUTO),
             *union_sentences.describe_levels(terms.parts),
             union_sentences.describe_bound(
                 bound,
@@ -206,7 +212,7 @@ class BoundedUnion:
                 parameters["bound_in_budget"] = True
             elif terms.shared is not None:
                 parameters["order_of_other_bounds"] = terms.shared.order
-            if terms.named == AUTO and terms.words is None and not terms.in_engine:
+            if terms.requested_name == AUTO and terms.words is None and not terms.in_engine:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts
@@ -227,10 +233,13 @@ class BoundedUnion:
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""
         if self.counts_decide:
-            shown = self.mechanisms[self.terms.first :]
-            deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
-            noise = shown[0].noise
-            sentence = union_sentences.describe_deciding_counts(noise, deviation, least, several=len(shown) > 1)
+            mechanisms = self.mechanisms[self.terms.first :]
+            deviation, least = (
+                max(float(mechanism.deviation) for mechanism in mechanisms),
+                min(mechanism.least for mechanism in mechanisms),
+            )
+            noise = mechanisms[0].noise
+            sentence = union_sentences.describe_deciding_counts(noise, deviation, least, several=len(mechanisms) > 1)
             return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
         deviation, share = math.sqrt(max(self._variances.values())), self.terms.counts_share(self.max_items_per_user)
         if share:
@@ -241,11 +250,11 @@ class BoundedUnion:
         return parameters, union_sentences.describe_counts(deviation)
 
 
-def plainly(label: object) -> tuple[str, bool, Any]:
-    """Where a label stands among its like: text by its characters, numbers and times by their size."""
+def sort_key(label: object) -> tuple[str, bool, Any]:
+    """Return the key that sorts a label among its like: text by its characters, numbers and times by their size."""
     kind = type(label).__qualname__
     if isinstance(label, tuple):
-        return kind, False, tuple(map(plainly, label))
+        return kind, False, tuple(map(sort_key, label))
     if isinstance(label, datetime.datetime) and label.tzinfo is not None:  # Python compares none with one without
         kind += " with a zone"
     if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):

@@ -19,7 +19,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.union.bounded_union import BoundedUnion, plainly
+from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
 from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
@@ -37,26 +37,26 @@ class UnionPlan(UnionTerms):
 
     @property
     def reason(self) -> str:
-        """Why this method."""
-        return describe_method(self.method, was_named=self.named != AUTO)
+        """The reason for this method."""
+        return describe_method(self.method, was_named=self.requested_name != AUTO)
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
+        """The accuracy for any data; nothing where a bound is to be chosen first."""
         if self.chosen:
             return accuracy.NOTHING
-        of_union = BoundedUnion.of(self, self.most).accuracy()
-        of_union += accuracy.NOTHING if self.asked is None else self.asked.accuracy
-        return of_union if self.facts.exclude is None else but_excluded(of_union)
+        good = BoundedUnion.with_bound(self, self.most).accuracy()
+        good += accuracy.NOTHING if self.asked is None else self.asked.accuracy
+        return good if self.facts.exclude is None else but_excluded(good)
 
     def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order."""
+        """Return what any answer costs at most an account of this Rényi order."""
         return union_price(self, self.most, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it: a bound that was chosen is a part of the answer."""
-        most = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
-        return union_price(self, most if isinstance(most, int) else None, order)
+        """Return what an answer cost it: a bound that was chosen is a part of the answer."""
+        max_items = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
+        return union_price(self, max_items if isinstance(max_items, int) else None, order)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the tokens of a text, to items that stay in the engine, or to the items of every user."""
@@ -94,7 +94,9 @@ class UnionPlan(UnionTerms):
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
-        return BoundedUnion.of(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
+        return BoundedUnion.with_bound(
+            self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most
+        )
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
@@ -115,71 +117,81 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
         return np.array(list(items), dtype=np.int64)
 
     lengths = [level.length for level in release_levels(stream, longest, release)]
-    wanted = [length for length in lengths if length >= shortest]
-    levels = [drawn[length - 1] if length <= len(drawn) else {} for length in wanted]
-    return union.outcome(levels, secure=draws.secure, lengths=[str(length) for length in wanted])
+    shown_lengths = [length for length in lengths if length >= shortest]
+    levels = [drawn[length - 1] if length <= len(drawn) else {} for length in shown_lengths]
+    return union.outcome(levels, secure=draws.secure, lengths=[str(length) for length in shown_lengths])
 
 
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
-    most = terms.most or terms.choice.of_pairs(pairs, draws)
-    union = BoundedUnion.of(terms, most)
+    max_items = terms.most or terms.choice.of_pairs(pairs, draws)
+    union = BoundedUnion.with_bound(terms, max_items)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)
     if terms.counts:
-        counts = list(union.add_noise(pairs.users(most, fresh_key()), 0, draws))
+        counts = list(union.add_noise(pairs.users(max_items, fresh_key()), 0, draws))
     return union.outcome([dict(enumerate(map(DrawnItem, labels, counts)))], secure=draws.secure)
 
 
-def union_price(terms: UnionTerms, most: int | None, order: int | None) -> Price:
-    """The price of an answer for users of at most `most` items; where that was to be chosen and is None, of any."""
+def union_price(terms: UnionTerms, max_items: int | None, order: int | None) -> Price:
+    """Return the price of an answer for users of at most `max_items` items.
+
+    Where that was to be chosen and is None, of any.
+    """
     if order is None:
         return ceiling(terms.price, None)
-    return Price(terms.price.epsilon, _renyi(terms, most, order), terms.price.delta, added=terms.price.epsilon)
+    return Price(terms.price.epsilon, _renyi(terms, max_items, order), terms.price.delta, added=terms.price.epsilon)
 
 
-def _renyi(terms: UnionTerms, most: int | None, order: int) -> Fraction:
-    """The divergence of the choice of the bound and of what follows."""
+def _renyi(terms: UnionTerms, max_items: int | None, order: int) -> Fraction:
+    """Return the divergence of the choice of the bound and of what follows."""
     choice, shared = divergence(BoundedRange(terms.for_bound), order), terms.shared
     if shared is None:
-        return choice + (_of_any_bound(terms, order) if most is None else _items_and_counts(terms, most, order))
+        return choice + (
+            _of_any_bound(terms, order) if max_items is None else _items_and_counts(terms, max_items, order)
+        )
     if order > shared.order:  # of all bounds or of none: docs/composing.md
         return divergence(PureDP(terms.total), order)
-    left = terms.budget_of_rounds  # spent at the budget's own order, so not more at this one
-    if most is None:
-        return choice + max(left, _of_any_bound(terms, order))
-    if not terms.in_rounds(most):
-        return choice + _items_and_counts(terms, most, order)
-    items = _items(terms, most, order)
-    return choice + (left if items is None else min(left, items + divergence(ZCDP(terms.rho_of_counts(most)), order)))
+    rounds_budget = terms.budget_of_rounds  # spent at the budget's own order, so not more at this one
+    if max_items is None:
+        return choice + max(rounds_budget, _of_any_bound(terms, order))
+    if not terms.in_rounds(max_items):
+        return choice + _items_and_counts(terms, max_items, order)
+    items = _items(terms, max_items, order)
+    return choice + (
+        rounds_budget
+        if items is None
+        else min(rounds_budget, items + divergence(ZCDP(terms.rho_of_counts(max_items)), order))
+    )
 
 
-def _items_and_counts(terms: UnionTerms, most: int | None, order: int) -> Fraction:
-    """The divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
-    stated, known = divergence(PureDP(terms.for_union(most)[0]), order), _items(terms, most, order)
-    counts = divergence(ZCDP(terms.rho_of_counts(most)), order)
-    if terms.counts_share(most):
-        return stated if known is None else min(stated, known + counts)
-    return min(stated, known or stated) + min(divergence(PureDP(terms.for_counts(most)[0]), order), counts)
+def _items_and_counts(terms: UnionTerms, max_items: int | None, order: int) -> Fraction:
+    """Return the divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
+    of_steps, of_items = divergence(PureDP(terms.for_union(max_items)[0]), order), _items(terms, max_items, order)
+    counts = divergence(ZCDP(terms.rho_of_counts(max_items)), order)
+    if terms.counts_share(max_items):
+        return of_steps if of_items is None else min(of_steps, of_items + counts)
+    return min(of_steps, of_items or of_steps) + min(divergence(PureDP(terms.for_counts(max_items)[0]), order), counts)
 
 
 def _of_any_bound(terms: UnionTerms, order: int) -> Fraction:
-    """The divergence where the bound is not known: of one step, or of two if counts are a step of their own."""
+    """Return the divergence where the bound is not known: of one step, or of two if counts are a step of their own."""
     epsilon, of_counts = terms.after_bound[0], terms.total * COUNT_SHARE
-    whole = divergence(PureDP(epsilon), order)
+    of_one_step = divergence(PureDP(epsilon), order)
     if not terms.counts:
-        return whole
-    return max(whole, divergence(PureDP(epsilon - of_counts), order) + divergence(PureDP(of_counts), order))
+        return of_one_step
+    return max(of_one_step, divergence(PureDP(epsilon - of_counts), order) + divergence(PureDP(of_counts), order))
 
 
-def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction | None:
-    """The divergence of the items of all levels as their mechanisms know it; None if one does not."""
-    made = [
-        one.divergence(order) if isinstance(one, RenyiShaped | CountLaplace) else None for one in terms.mechanisms(most)
+def _items(terms: UnionTerms, max_items: int | None, order: int) -> Fraction | None:
+    """Return the divergence of the items of all levels as their mechanisms know it; None if one does not."""
+    divergences = [
+        mechanism.divergence(order) if isinstance(mechanism, RenyiShaped | CountLaplace) else None
+        for mechanism in terms.mechanisms(max_items)
     ]
-    known = [one for one in made if one is not None]
-    return up(sum(known, Fraction(0))) if len(known) == len(made) else None
+    known_divergences = [cost for cost in divergences if cost is not None]
+    return up(sum(known_divergences, Fraction(0))) if len(known_divergences) == len(divergences) else None
 
 
 def _by_group(outcome: Outcome, columns: int) -> Outcome:
@@ -193,6 +205,6 @@ def _by_group(outcome: Outcome, columns: int) -> Outcome:
         key = typed_group(group)
         names.setdefault(key, group)
         members.setdefault(key, []).append(item._replace(label=label, group=group))
-    shown = sorted(names, key=lambda key: plainly(names[key]))
-    groups = tuple(Group(names[key], outcome.ended) for key in shown)
-    return replace(outcome, items=tuple(item for key in shown for item in members[key]), groups=groups)
+    order = sorted(names, key=lambda key: sort_key(names[key]))
+    groups = tuple(Group(names[key], outcome.ended) for key in order)
+    return replace(outcome, items=tuple(item for key in order for item in members[key]), groups=groups)

@@ -60,7 +60,7 @@ class UnionTerms(Plan):
 
     verb: ClassVar[str] = "union"
     takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "ngrams", "tokenizer", "lower", "shares")
-    beside: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
+    question_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
     accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
     question: Union
@@ -69,8 +69,8 @@ class UnionTerms(Plan):
     parts: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     total: Fraction = field(init=False, repr=False, compare=False)
 
-    def settle(self) -> None:
-        """The bound, the parts of the price, and the price."""
+    def derive_fields(self) -> None:
+        """Set the bound, the parts of the price, and the price."""
         if self.delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
         hint = "ask of one group after another, with where="
@@ -78,9 +78,9 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
         if self.by and self.popular:
             raise ParameterError("by", "be left out if popular is given", "both", hint)
-        most, chosen = _bound(self.named, super().most, counted=self.counts)
+        bound, chooses_bound = _bound(self.requested_name, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
-        set_fields(self, bound=most, chosen=chosen, parts=parts)
+        set_fields(self, bound=bound, chosen=chooses_bound, parts=parts)
         self._settle_epsilon()
         if self.in_engine:
             self._refuse_what_engines_cannot()
@@ -88,7 +88,7 @@ class UnionTerms(Plan):
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:  # noqa: ARG003
-        """Always: items are found."""
+        """Return True: items are found."""
         return True
 
     @property
@@ -98,21 +98,21 @@ class UnionTerms(Plan):
 
     @property
     def most(self) -> int | None:
-        """For how many items a user counts, where that is known beforehand."""
+        """The bound on the items of a user, where it is known beforehand."""
         return self.bound
 
     @property
     def words(self) -> NgramRange | None:
-        """Which n-grams are the items; None where items are."""
+        """The n-grams that are the items; None where the items are no text."""
         return self.facts.words
 
     @property
     def counts(self) -> bool:
-        """Are counts asked for?"""
+        """Counts are asked for."""
         return self.question.counts
 
     @property
-    def named(self) -> str:
+    def requested_name(self) -> str:
         """The method that was named, or auto, which is left to the bound."""
         if self.how.name is not None:
             return self.how.name
@@ -120,7 +120,7 @@ class UnionTerms(Plan):
 
     @property
     def method(self) -> str:
-        """What answers, where the bound is known; where it is to be chosen, what answers for most bounds."""
+        """The method that answers, where the bound is known; where it is to be chosen, that for most bounds."""
         return chosen_method(self, self.most)
 
     @property
@@ -130,26 +130,26 @@ class UnionTerms(Plan):
 
     @property
     def in_engine(self) -> bool:
-        """Do users and items stay in the engine?"""
+        """Users and items stay in the engine."""
         return self.how.in_engine
 
     @property
     def of_pairs(self) -> bool:
-        """Is an item a group and an item together?"""
+        """An item is a group and an item together."""
         return bool(self.by)
 
     def _settle_epsilon(self) -> None:
-        """The price that was named, or what follows from the accuracy that was."""
+        """Set the price that was named, or what follows from the accuracy that was."""
         if self.payment.threshold is not None:
             if self.chosen:
                 hint = (
                     "its price is said before anything is read: Dataset(max_items_per_user=50), --max-items-per-user 50"
                 )
                 raise ParameterError("max_items_per_user", "be given if threshold is", "nothing", hint)
-            asked = _near_enough(self, _digest(self.popular))
-            set_fields(self, total=asked.epsilon, asked=asked)
+            target = _price_for_threshold(self, _digest(self.popular))
+            set_fields(self, total=target.epsilon, asked=target)
             return
-        epsilon = self.given_epsilon
+        epsilon = self.requested_epsilon
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
         set_fields(self, total=epsilon)
@@ -168,14 +168,14 @@ class UnionTerms(Plan):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """What a ledger knows the question by."""
+        """The key of the question in a ledger."""
         return {
             "epsilon": self.total,
             "delta": self.delta,
             "most": self.most,
             "chosen": self.chosen,
             "counts": self.counts,
-            "method": self.named if self.chosen else self.method,
+            "method": self.requested_name if self.chosen else self.method,
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
@@ -188,7 +188,7 @@ class UnionTerms(Plan):
 
     @property
     def first(self) -> int:
-        """The place of the first level that is released: those before only say which candidates there are."""
+        """The index of the first level that is released: those before only say which candidates there are."""
         return 0 if self.words is None else self.words.shortest - 1
 
     @property
@@ -201,28 +201,28 @@ class UnionTerms(Plan):
         """The (epsilon, delta) for items and counts, once the bound is known."""
         return self.total - self.for_bound, self.delta
 
-    def counts_decide(self, most: int | None) -> bool:
-        """Are the counts those that decided which items are released? They cost nothing more."""
-        return self.counts and chosen_method(self, most) in WITH_COUNTS and not self.in_engine
+    def counts_decide(self, max_items: int | None) -> bool:
+        """Return whether the counts are those that decided which items are released, and so cost nothing more."""
+        return self.counts and chosen_method(self, max_items) in WITH_COUNTS and not self.in_engine
 
-    def in_rounds(self, most: int | None) -> bool:
-        """Do rounds answer, for users of at most `most` items?"""
-        return methods.method_row("union", chosen_method(self, most)).weights is WeightRule.ROUNDS
+    def in_rounds(self, max_items: int | None) -> bool:
+        """Return whether rounds answer, for users of at most `max_items` items."""
+        return methods.method_row("union", chosen_method(self, max_items)).weights is WeightRule.ROUNDS
 
-    def counts_share(self, most: int | None) -> Fraction:
-        """The part of the Renyi budget of rounds that is left for the counts of what they release."""
-        return COUNTS_OF_BUDGET if self.counts and self.in_rounds(most) else Fraction(0)
+    def counts_share(self, max_items: int | None) -> Fraction:
+        """Return the part of the Renyi budget of rounds that is left for the counts of what they release."""
+        return COUNTS_OF_BUDGET if self.counts and self.in_rounds(max_items) else Fraction(0)
 
     @property
     def shared(self) -> SharedBudget | None:
-        """The one budget of the choice of a bound and all that follows, where rounds may answer."""
-        if not self.chosen or self.by or self.named not in (AUTO, ROUNDS) or not self._with_curve():
+        """The budget that the choice of a bound and all that follows share, where rounds may answer."""
+        if not self.chosen or self.by or self.requested_name not in (AUTO, ROUNDS) or not self._with_curve():
             return None
         return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
 
     @property
     def budget_of_rounds(self) -> Fraction:
-        """What the choice of a bound leaves of the one budget; 0 where there is none."""
+        """The part of the one budget that the choice of a bound leaves; 0 where there is none."""
         shared = self.shared
         return Fraction(0) if shared is None else whole_budget(shared.order, self.total, self.delta, shared.spent)
 
@@ -232,46 +232,52 @@ class UnionTerms(Plan):
         epsilon, delta = self.after_bound
         return epsilon, delta if self.shared is None else self.shared.delta_of_others
 
-    def for_counts(self, most: int | None) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for counts that are a step of their own."""
-        if not self.counts or self.counts_decide(most) or self.counts_share(most):
+    def for_counts(self, max_items: int | None) -> tuple[Fraction, Fraction]:
+        """Return the (epsilon, delta) for counts that are a step of their own."""
+        if not self.counts or self.counts_decide(max_items) or self.counts_share(max_items):
             return Fraction(0), Fraction(0)
         return self.total * COUNT_SHARE, self._of_others[1] * COUNT_SHARE
 
-    def for_union(self, most: int | None) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for the items, all levels together, and for all that shares their noise or budget."""
-        if self.shared is not None and self.in_rounds(most):
+    def for_union(self, max_items: int | None) -> tuple[Fraction, Fraction]:
+        """Return the (epsilon, delta) for the items of all levels, and for all that shares their noise or budget."""
+        if self.shared is not None and self.in_rounds(max_items):
             return self.total, self.delta
-        (epsilon, delta), (of_counts, delta_of_counts) = self._of_others, self.for_counts(most)
+        (epsilon, delta), (of_counts, delta_of_counts) = self._of_others, self.for_counts(max_items)
         return epsilon - of_counts, delta - delta_of_counts
 
     @property
     def choice(self) -> BoundChoice:
-        """What chooses max_items_per_user: among bounds that have a curve, if rounds may answer."""
-        curves = self._with_curve() if self.named in (AUTO, ROUNDS) else ()
+        """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
+        curves = self._with_curve() if self.requested_name in (AUTO, ROUNDS) else ()
         return BoundChoice(self.for_bound, curves or BOUNDS)
 
     def _with_curve(self) -> tuple[int, ...]:
         share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
         return bounds_with_curve(*self.after_bound, share)
 
-    def mechanisms(self, most: int | None) -> tuple[Any, ...]:
-        """The set union of each level, for users of at most `most` items."""
-        return _mechanisms(self, most, _digest(self.popular))
+    def mechanisms(self, max_items: int | None) -> tuple[Any, ...]:
+        """Return the set union of each level, for users of at most `max_items` items."""
+        return _mechanisms(self, max_items, _digest(self.popular))
 
-    def rho_of_counts(self, most: int | None) -> Fraction:
-        """The zCDP of the Gaussian noise on the counts of all levels together; 0 where there is none of its own."""
-        if not self.counts or self.counts_decide(most):
+    def rho_of_counts(self, max_items: int | None) -> Fraction:
+        """Return the zCDP of the Gaussian noise on the counts of all levels together.
+
+        0 where there is none of its own.
+        """
+        if not self.counts or self.counts_decide(max_items):
             return Fraction(0)
-        if self.counts_share(most):
-            rho: Fraction = self.mechanisms(most)[0].rho_of_counts
+        if self.counts_share(max_items):
+            rho: Fraction = self.mechanisms(max_items)[0].rho_of_counts
             return rho
-        return largest_rho(*self.for_counts(most))
+        return largest_rho(*self.for_counts(max_items))
 
-    def noise(self, place: int, most: int) -> Fraction:
-        """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
-        part = self.parts[place] / sum(self.parts[self.first :])
-        return Fraction(most) / (2 * self.rho_of_counts(most) * part)
+    def noise(self, level: int, max_items: int) -> Fraction:
+        """Return the variance of the noise on the counts of a level.
+
+        A user moves at most `max_items` of them by 1 each.
+        """
+        part = self.parts[level] / sum(self.parts[self.first :])
+        return Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
@@ -281,104 +287,116 @@ class UnionTerms(Plan):
             raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.most)
 
     def _refuse_what_cannot_be_made(self) -> None:
-        """Now, and not when the bound is known: by then the ceiling is reserved."""
+        """Make the mechanisms now, since the ceiling is reserved by the time that the bound is known."""
         if not self.chosen:
             self.mechanisms(self.most)
-        elif self.named == ROUNDS:
+        elif self.requested_name == ROUNDS:
             if not self._with_curve():
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 share = self.counts_share(ENOUGH)
                 raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
-        elif self.named != AUTO:
+        elif self.requested_name != AUTO:
             self.mechanisms(1)
             self.mechanisms(BOUNDS[-1])
 
 
-def chosen_method(plan: UnionTerms, most: int | None) -> str:
-    """The name of the method that answers, for users of at most `most` items."""
-    if plan.named != AUTO:
-        return plan.named
-    most = plan.choice.bounds[-1] if most is None else most
-    return best_method(*plan.after_bound, most, counted=plan.counts, in_engine=plan.in_engine)
+def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
+    """Return the name of the method that answers, for users of at most `max_items` items."""
+    if plan.requested_name != AUTO:
+        return plan.requested_name
+    max_items = plan.choice.bounds[-1] if max_items is None else max_items
+    return best_method(*plan.after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
 
 @lru_cache(maxsize=4)
-def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any, ...]:
-    """Kept by all that decides them, also by the types of popular items.
+def _mechanisms(plan: UnionTerms, max_items: int | None, _popular: str) -> tuple[Any, ...]:
+    """Make the mechanisms, kept by all that decides them, also by the types of popular items.
 
     Some take seconds to make, and they are made once to check them and once to run them.
     """
-    epsilon, delta = plan.for_union(most)
-    row = methods.method_row("union", chosen_method(plan, most))
-    given: dict[str, object] = {}
-    if row.bound is not NeedsBound.NONE and most is not None:
-        given["max_items_per_user"] = most
+    epsilon, delta = plan.for_union(max_items)
+    row = methods.method_row("union", chosen_method(plan, max_items))
+    options: dict[str, object] = {}
+    if row.bound is not NeedsBound.NONE and max_items is not None:
+        options["max_items_per_user"] = max_items
     if plan.popular:
-        given["popular"] = plan.popular
+        options["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
-        given["counts_share"] = plan.counts_share(most)
+        options["counts_share"] = plan.counts_share(max_items)
         if plan.shared is not None:
-            given |= {"at_order": plan.shared.order, "spent": plan.shared.spent}
-        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in plan.parts)
-    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in plan.parts)
+            options |= {"at_order": plan.shared.order, "spent": plan.shared.spent}
+        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **options) for part in plan.parts)
+    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **options) for part in plan.parts)
 
 
 @lru_cache(maxsize=4)
-def _near_enough(plan: UnionTerms, _popular: str) -> TargetAccuracy:
-    """The price that follows from `threshold`. Kept, since some mechanisms take long to make and several are tried."""
-    wanted, most = plan.payment.threshold or 1, plan.most
+def _price_for_threshold(plan: UnionTerms, _popular: str) -> TargetAccuracy:
+    """Return the price that follows from `threshold`.
 
-    def made(epsilon: Fraction) -> Any:
-        found = replace(plan, payment=Payment(epsilon=epsilon, delta=plan.delta)).mechanisms(most)[-1]
+    It is kept, since some mechanisms take long to make and several are tried.
+    """
+    target, max_items = plan.payment.threshold or 1, plan.most
+
+    def mechanism_at(epsilon: Fraction) -> Any:
+        union = replace(plan, payment=Payment(epsilon=epsilon, delta=plan.delta)).mechanisms(max_items)[-1]
         # By its first shares, as when it had no others: else what was asked and paid would have another price today.
-        return found.of_first_shares() if isinstance(found, RenyiShaped) else found
+        return union.of_first_shares() if isinstance(union, RenyiShaped) else union
 
     def miss(epsilon: Fraction) -> int | None:
-        return users_for(made(epsilon), TIMES / 100, 1)
+        return users_for(mechanism_at(epsilon), TIMES / 100, 1)
 
-    epsilon = price_for("threshold", wanted, miss, "; so is a smaller max_items_per_user")
-    mechanism = made(epsilon)
-    many = None if most in (None, 1) or looks_at_others(mechanism) else users_for(mechanism, TIMES / 100, most or 1)
-    return describe_target_threshold(wanted, epsilon, users_of_many=many, items_of_many=most or 1)
+    epsilon = price_for("threshold", target, miss, "; so is a smaller max_items_per_user")
+    mechanism = mechanism_at(epsilon)
+    users_of_many = (
+        None
+        if max_items in (None, 1) or looks_at_others(mechanism)
+        else users_for(mechanism, TIMES / 100, max_items or 1)
+    )
+    return describe_target_threshold(target, epsilon, users_of_many=users_of_many, items_of_many=max_items or 1)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:
-    """What tells one public list from another: its items, their types, and their order."""
+    """Digest a public list: its items, their types, and their order."""
     return hashlib.sha256(json.dumps(list(map(typed_name, popular))).encode()).hexdigest()
 
 
 def without_curve(
-    asked: Fraction,
+    requested: Fraction,
     epsilon: Fraction,
     delta: Fraction,
-    most: int | None,
+    max_items: int | None,
     method: str,
     hint: str,
     counts_share: Fraction = Fraction(0),
 ) -> ParameterError:
-    """The refusal where `epsilon`, the union's part of the price asked, is too small for a Renyi-shaped curve."""
-    items = "max_items_per_user chosen privately" if most is None else f"{most} items per user"
+    """Return the error where `epsilon`, the union's part of the price, is too small for a Renyi-shaped curve."""
+    items = "max_items_per_user chosen privately" if max_items is None else f"{max_items} items per user"
     if delta < LEAST_DELTA:
         return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
-    least = rounded_up(least_epsilon(delta, ENOUGH if most is None else most, counts_share) * asked / epsilon)
-    return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
+    least = rounded_up(
+        least_epsilon(delta, ENOUGH if max_items is None else max_items, counts_share) * requested / epsilon
+    )
+    return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(requested), hint)
 
 
-def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None, bool]:
-    """max_items_per_user, and whether it is to be chosen privately."""
-    if method == ONE_ITEM and given not in (None, 1):
-        raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
-    if method == ONE_ITEM or given is not None:
-        return given or 1, False
-    needed = method == AUTO or methods.method_row("union", method).bound is NeedsBound.REQUIRED
-    return None, needed or counted
+def _bound(method: str, stated: int | None, *, counted: bool) -> tuple[int | None, bool]:
+    """Return max_items_per_user, and whether it is to be chosen privately."""
+    if method == ONE_ITEM and stated not in (None, 1):
+        raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(stated))
+    if method == ONE_ITEM or stated is not None:
+        return stated or 1, False
+    is_needed = method == AUTO or methods.method_row("union", method).bound is NeedsBound.REQUIRED
+    return None, is_needed or counted
 
 
 def best_method(
-    epsilon: Fraction, delta: Fraction, most: int, *, counted: bool = False, in_engine: bool = False
+    epsilon: Fraction, delta: Fraction, max_items: int, *, counted: bool = False, in_engine: bool = False
 ) -> str:
-    """By epsilon, delta, the bound and what is asked for alone; measured: docs/methods-compared.md."""
-    if most == 1:
+    """Return the best method by epsilon, delta, the bound and what is asked for alone; measured.
+
+    Docs/methods-compared.md.
+    """
+    if max_items == 1:
         return ONE_ITEM_COUNTED if counted and not in_engine else ONE_ITEM
     share = COUNTS_OF_BUDGET if counted else Fraction(0)
-    return ROUNDS if has_curve(epsilon, delta, most, share) else WITHOUT_CURVE
+    return ROUNDS if has_curve(epsilon, delta, max_items, share) else WITHOUT_CURVE
