@@ -38,11 +38,11 @@ def body_of(question: Question, payment: Payment, rows: RowsOfBody) -> Body:
     verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
     facts = verb_plan.facts_of(rows, question)
     if payment.share is not None:
-        _plan_at_any_epsilon(plan_class, filled_question, payment, facts).of(rows)
+        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).of(rows)
     elif payment.epsilon is None and payment.accuracy is None:
-        raise missing_price(plan_class.verb, plan_class.accuracies)
+        raise missing_price(verb_plan.verb, verb_plan.accuracies)
     else:
-        warn_if_weak(plan_class(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
+        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_row_fields(question, rows)}
 
 
