@@ -52,7 +52,7 @@ class PolicyLaplace(SetUnion):
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
         >>> policy = PolicyLaplace(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=40)
-        >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> policy(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -88,7 +88,7 @@ class PolicyGaussian(SetUnion):
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
         >>> policy = PolicyGaussian(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=8)
-        >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> policy(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -25,7 +25,7 @@ class WeightedLaplace(SetUnion):
     Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

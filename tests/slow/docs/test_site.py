@@ -296,8 +296,8 @@ def test_a_method_that_needs_no_object_keeps_its_first_parameter() -> None:
     import made_api
 
     shown = made_api.api("reference/budgets.md", "dpselect Budget Plan")
-    assert "{py:method} open(where: Where, *, data: str = 'default'" in shown
-    assert "{py:method} from_dict(found: Mapping[str, Json]) -> Plan\n:staticmethod:" in shown
+    assert "{py:method} open(where: LedgerSource, *, data: str = 'default'" in shown
+    assert "{py:method} from_dict(document: Mapping[str, Json]) -> Plan\n:staticmethod:" in shown
     assert "{py:method} left_for(plan: Priced | Release) -> int" in shown
     shown = made_api.api("reference/budgets.md", "dpselect._ground.privacy Neighbors")
     assert "{py:attribute} ADD_REMOVE\n:value: 'add-remove'" in shown
