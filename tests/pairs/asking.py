@@ -187,7 +187,7 @@ class InProcess(Wire):
         super().__init__(address_of(ADDRESS, insecure=False), token, patience=60)
         self._client = client
 
-    def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
+    def _send_once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
         found = self._client.request(method, path, content=content, headers=headers)
         return Reply(found.status_code, found.headers.get("content-type", "").partition(";")[0], found.content, None)
 
