@@ -106,7 +106,7 @@ def test_both_ways_of_drawing_are_taken(monkeypatch, rates):
 @pytest.mark.parametrize("twin", of_weights.BOUNDS, ids=lambda twin: twin.__name__)
 def test_a_bound_that_is_none_gives_another_law(monkeypatch, twin):
     """All groups are drawn from it first, so what it misses is never made up for."""
-    monkeypatch.setattr(group_draws.FirstPick, "of", twin)
+    monkeypatch.setattr(group_draws.FirstPick, "for_terms", twin)
     given = {"epsilon_per_pick": Fraction(1, 2), "delta": DELTAS[1], "sensitivity": 3}
     each = LimitedDomain(k=1, k_bar=2, delta_threshold=DELTAS[1], **given)
     assert not same(some(answered(by_group(**given))(((1, 0),))), product_of(each, ((1, 0),)))
