@@ -9,12 +9,12 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.budget_parts import percent, rounded_part
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Charge
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.standing import Usage
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
-from tests.engines.opened import DuckDBEngine
 from tests.ledger.amounts import charge, grant
 
 ROWS = {

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Account, Ledger
-from tests.engines.opened import DuckDBEngine
 from tests.replay.calls import ROWS, makers
 from tests.replay.kinds import KINDS
 from tests.replay.record import Lines, difference, listening, recorded, same_answer
