@@ -25,7 +25,8 @@ class WeightedLaplace(SetUnion):
     Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
+        >>> union = WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)
+        >>> union(UserSets.from_sets(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

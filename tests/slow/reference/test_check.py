@@ -460,8 +460,7 @@ def test_an_answer_has_no_more_than_its_question_allows():
     groups = RELEASES["listed groups"]
     more = replace(groups.groups.shown[-1], values=("nowhere",))
     assert (
-        dps.check(replace(groups, groups=replace(groups.groups, shown=(*groups.groups.shown, more)))).verdict
-        is FAILS
+        dps.check(replace(groups, groups=replace(groups.groups, shown=(*groups.groups.shown, more)))).verdict is FAILS
     )
     values = RELEASES["quantiles"]
     low, high = values.privacy.parameters["bounds"]
