@@ -332,7 +332,10 @@ class Dataset(Verbs):
         from dpselect.queries.plan import plan_class, plan_question
 
         check_question(question)
-        facts = plan_class(question.verb).facts_of(self, question)
+        plan_type = plan_class(question.verb)
+        facts = plan_type.facts_of(self, question)
+        if self.budget is None:
+            question = plan_type.for_no_account(question, facts)
         return plan_question(question, payment, facts, self.budget).of(self)
 
     def _answer_question(
