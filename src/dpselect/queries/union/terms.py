@@ -19,6 +19,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import typed_name
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
+from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan
 from dpselect.queries.price import price_for
 from dpselect.queries.union.accuracy import looks_at_others, users_for
@@ -31,7 +32,6 @@ from dpselect.queries.union.bound import (
     bounds_with_curve,
     shared_budget,
 )
-from dpselect.queries.facts import Facts
 from dpselect.questions.parts import BY_BOUND, Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Union
