@@ -10,7 +10,6 @@ from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import Population
 from dpselect.queries.plan import Plan
-from dpselect.queries.top.discovery import FoundTop
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
@@ -22,19 +21,15 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
     if plan.by or plan.totals or plan.measuring or plan.others:
         return None
     question: Question
-    most = plan.most
     if isinstance(plan, TopKPlan):
         items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
         method = Method(plan.method, k_bar=plan.how.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
-        if isinstance(plan.selection, FoundTop):  # by its own bound
-            ready = plan.selection.ready
-            most = None if ready is None else ready.max_items_per_user
-    elif isinstance(plan, UnionTerms) and most is not None:
-        question = Union(method=chosen_method(plan, most), counts=plan.counts)
+    elif isinstance(plan, UnionTerms) and plan.most is not None:
+        question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
     else:
         return None
-    return _simulate(question, like, epsilons, plan.ceiling.delta, most)
+    return _simulate(question, like, epsilons, plan.ceiling.delta, plan.most)
 
 
 @lru_cache(maxsize=1000)
