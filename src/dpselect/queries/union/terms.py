@@ -14,7 +14,7 @@ from dpselect._ground import methods
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
 from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import Calibration, calibrations
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import typed_name
 from dpselect.mechanisms.port import set_fields
@@ -294,7 +294,13 @@ class UnionTerms(Plan):
         if self.counts_share(max_items):
             rho: Fraction = self.mechanisms(max_items)[0].rho_of_counts
             return rho
-        return largest_rho(*self.for_counts(max_items))
+        return self._calibration_of_counts(max_items).rho
+
+    def _calibration_of_counts(self, max_items: int | None) -> Calibration:
+        """Return the narrower calibration of counts that are a step of their own, those of all levels together."""
+        moved, shown_levels = max_items or 1, len(self.parts) - self.first
+        found = calibrations(*self.for_counts(max_items), moved * shown_levels)
+        return min(found, key=lambda noise: moved / (2 * noise.rho) + noise.wider)
 
     def noise(self, level: int, max_items: int) -> Fraction:
         """Return the variance of the noise on the counts of a level.
@@ -302,7 +308,9 @@ class UnionTerms(Plan):
         A user moves at most `max_items` of them by 1 each.
         """
         part = self.parts[level] / sum(self.parts[self.first :])
-        return Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
+        variance = Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
+        is_apart = self.for_counts(max_items)[0] > 0
+        return variance + self._calibration_of_counts(max_items).wider if is_apart else variance
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
