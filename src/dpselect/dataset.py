@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.engines.inspection import Inspection
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
+    from dpselect.inspection.report import Inspection
     from dpselect.ledger.budget import Budget, LedgerSource
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.plan import BoundPlan, Plan
@@ -195,8 +195,8 @@ class Dataset(Verbs):
         For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
         types that it proposes.
         """
-        from dpselect.engines.inspection import IntendedUse, inspect
         from dpselect.engines.row_filter import parse
+        from dpselect.inspection.report import IntendedUse, inspect
 
         self.check_items()
         condition = self._condition

@@ -25,7 +25,7 @@ WORDS = (
 )
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
-OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.read_state")
+OWNERS = ("engines.preparation", "engines.prepared.file.read_state")
 SIMULATED = ("aggregates", "draws", "mechanisms")
 MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
@@ -33,6 +33,7 @@ MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "demo": ("engines.duckdb.tables",),
     "flat": ("engines.prepared.file.read_state", "engines.preparation", "engines.sources.files"),
     "forecast": SIMULATED,
+    "inspection": ("engines",),
     "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
     "mcp": SECRET,
     "papers": SIMULATED,

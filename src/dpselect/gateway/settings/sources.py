@@ -33,7 +33,7 @@ def check_sources(settings: Settings) -> list[str]:
 
 def missing_in_sources(settings: Settings) -> list[str]:
     """Count the missing values of each column of a declared type, one sentence each; reads rows."""
-    from dpselect.engines.inspection import missing_as_declared
+    from dpselect.inspection.report import missing_as_declared
     from dpselect.rows import parse_types
 
     return [
