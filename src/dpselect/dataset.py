@@ -383,7 +383,7 @@ class Dataset(Verbs):
         source_before = None if budget is None else identify_source(self._address, is_named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._open_for(plan))
-            rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
+            rows = rows.as_opened(engine.undeclared, engine.row_bound, engine.outside)  # those of the file that is open
             plan = plan.for_rows(rows)
             draw_answer = _with_step(
                 _with_step(plan.bind(engine), rows.describe_rows), partial(with_question, outline(plan, rows))
@@ -442,6 +442,7 @@ class Dataset(Verbs):
         row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
         row_fields |= self._address.csv.unusual_options
         row_fields |= engine.declared
+        row_fields |= {} if engine.outside is None else {"outside": engine.outside}
         if _is_text(self._item):
             row_fields |= {"text": self._item.column} | {
                 name: getattr(self._item, name) for name in ("tokenizer", "lower")

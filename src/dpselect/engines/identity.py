@@ -42,7 +42,7 @@ def display_name(source: object) -> str:
             from dpselect.engines.spark.source import display_name
 
             return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-        case SourceKind.REMOTE | SourceKind.PATHS:
+        case SourceKind.REMOTE | SourceKind.OUTSIDE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
             path = os.fsdecode(source)  # type: ignore[arg-type] # it is a path
@@ -69,7 +69,7 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
             from dpselect.engines.sources.wrapped import ledger_name
 
             return ledger_name(source), False
-        case SourceKind.REMOTE:
+        case SourceKind.REMOTE | SourceKind.OUTSIDE:
             return _remote(source), False
     stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None
     if stamps is not None:
