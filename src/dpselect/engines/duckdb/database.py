@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
     from dpselect.engines.address import Address
+    from dpselect.engines.filters.spelling import Spelling
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.engines.sources.scans.columns import ColumnType
     from dpselect.texts.token_stream import TokenStream
@@ -122,6 +123,13 @@ class DuckDBDatabase(Database):
         self._scan.check_unchanged()
 
     # ---- how columns are read
+
+    @property
+    def spelling(self) -> Spelling:
+        """The way in which filters and periods are written."""
+        from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
+
+        return DUCKDB_SPELLING
 
     @property
     def filter_types(self) -> Mapping[str, SqlType]:
@@ -317,9 +325,7 @@ class DuckDBDatabase(Database):
         """The filter as SQL."""
         if self._request.condition is None:
             return None
-        from dpselect.engines.filters.engines import DUCKDB as SPELLING
-
-        return self._request.condition.sql(self.filter_types, quoted, SPELLING)
+        return self._request.condition.sql(self.filter_types, quoted, self.spelling)
 
     # ---- what DuckDB does better
 

@@ -94,12 +94,8 @@ class Database(ABC):
     @property
     def spelling(self) -> Spelling:
         """The way in which filters and periods are written."""
-        from dpselect.engines.filters.engines import SPELLINGS
-
-        if self.dialect.name not in SPELLINGS:
-            requirement = "be left out, as time, for rows of an engine that has no spelling of filters"
-            raise SourceError("where", requirement, self.dialect.name)
-        return SPELLINGS[self.dialect.name]
+        requirement = "be left out, as time, for rows of an engine that has no spelling of filters"
+        raise SourceError("where", requirement, self.dialect.name)
 
     # ---- how columns are read
 
