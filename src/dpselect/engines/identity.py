@@ -21,7 +21,7 @@ from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.files import Files, find_files
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state_files
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake
 from dpselect.engines.sources.tables import redact_address as place_of_table
 from dpselect.errors import DataError, ParameterError
 
@@ -94,6 +94,8 @@ def _fingerprint(source: object) -> Json:
     if isinstance(source, str) and PREFIX in source:
         return None
     if is_lake(source):
+        from dpselect.engines.sources.iceberg_tables import state_files
+
         with suppress(OSError):
             return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state_files(source)] or None
         return None

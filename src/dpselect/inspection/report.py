@@ -113,9 +113,9 @@ def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
     if csv.newlines_in_values and files.kind in ("csv", "tsv"):
         yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
     elif files.kind == "prepared":
-        from dpselect.engines.preparation import findings
+        from dpselect.inspection.prepared import prepared_findings
 
-        yield from findings(files.paths[0])
+        yield from prepared_findings(files.paths[0])
     elif files.kind != "duckdb":
         yield from file_findings(files, csv)
 

@@ -13,7 +13,6 @@ from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import find_files
 from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
-from dpselect.engines.sources.wrapped import in_memory
 from dpselect.errors import SourceError, UnknownSourceError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -70,6 +69,8 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
 
     frame = workspace.guarded(lambda: frame_of(source))
     if frame is None:
+        from dpselect.engines.sources.wrapped import in_memory
+
         raise UnknownSourceError("source", _MUST, f"an object of type {type(source).__name__}", in_memory(source))
     from dpselect.engines.duckdb.frame_scan import FrameScan
 
