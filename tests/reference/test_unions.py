@@ -17,7 +17,6 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
-from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import sort_key
 from dpselect.queries.union.terms import best_method, chosen_method
@@ -25,6 +24,7 @@ from dpselect.release.archive import archive_release, restore_release
 from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
+from dpselect.utility.union_accuracy import users_for
 from tests.by_names import by_names, plan_of
 from tests.twins import unions as broken
 

@@ -108,6 +108,7 @@ class AskedQuestion:
             split=data.split,
             table=None if prepared else data.table,
             types=data.types or None,
+            outside=data.outside,
             budget=budget,
             **time_arguments,
         )

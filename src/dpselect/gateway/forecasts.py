@@ -13,9 +13,9 @@ from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_p
 from dpselect._ground.parameters import float_rounded_up
 from dpselect.errors import ParameterError
 from dpselect.forecast.plan_forecast import forecast_plan
+from dpselect.forecast.planted import fewest_people
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger import Standing
-from dpselect.queries.planted import fewest_people
 from dpselect.questions.payment import Payment
 from dpselect.release.formatting import Json
 

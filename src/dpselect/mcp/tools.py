@@ -14,10 +14,10 @@ from dpselect._ground.budget_parts import format_cost, format_left
 from dpselect._ground.parameters import one_of, whole_number
 from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError, ParameterError, came
+from dpselect.forecast.planted import CHANCE, fewest_people
 from dpselect.mcp.desk import APPROVAL, Body, Desk, describe_error, refuse_unknown
 from dpselect.mcp.protocol import INVALID_PARAMS, MessageError, failure_result
 from dpselect.queries.outline import plan_from_outline
-from dpselect.queries.planted import CHANCE, fewest_people
 from dpselect.questions import schemas
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.questions import QUESTIONS

@@ -446,7 +446,7 @@ def plan_question(
     if budget is None:
         hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
         raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
-    from dpselect.queries.price import by_share, three_digits
+    from dpselect.utility.price import by_share, three_digits
 
     share, sharing = Fraction(payment.share), budget.sharing
     if needs_delta:

@@ -33,7 +33,7 @@ def check_sources(settings: Settings) -> list[str]:
 
 def missing_in_sources(settings: Settings) -> list[str]:
     """Count the missing values of each column of a declared type, one sentence each; reads rows."""
-    from dpselect.engines.inspection import missing_as_declared
+    from dpselect.inspection.report import missing_as_declared
     from dpselect.rows import parse_types
 
     return [
@@ -119,7 +119,8 @@ def _open_engine(
     **arguments: Any,
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
-    arguments = {"user": plain(data.user), "table": data.table, "split": data.split, **arguments}
+    arguments_of_data = {"user": plain(data.user), "table": data.table, "split": data.split, "outside": data.outside}
+    arguments = {**arguments_of_data, **arguments}
     arguments |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
         during = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name

@@ -21,7 +21,6 @@ from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.queries.union.accuracy import found_accuracy
 from dpselect.queries.union.bound import BOUND_SHARE
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
@@ -32,6 +31,7 @@ from dpselect.release.answers.written_release import Interval, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
+from dpselect.utility.union_accuracy import found_accuracy
 
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "order")  # those that a statement has

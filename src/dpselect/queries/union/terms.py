@@ -21,8 +21,6 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan
-from dpselect.queries.price import price_for
-from dpselect.queries.union.accuracy import looks_at_others, users_for
 from dpselect.queries.union.bound import (
     BOUND_SHARE,
     BOUNDS,
@@ -38,6 +36,8 @@ from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import NgramRange, level_shares
+from dpselect.utility.price import price_for
+from dpselect.utility.union_accuracy import looks_at_others, users_for
 
 ROUNDS = "renyi-shaped"
 ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
