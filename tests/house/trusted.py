@@ -26,14 +26,23 @@ WORDS = (
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
 OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.read_state")
+# What `engines/__init__.py` offers: where rows are and in which state, what a filter costs, what a column may hold.
+OFFERED = tuple(
+    f"engines.{name}"
+    for name in (
+        "Address", "DuckDBEngine", "Engine", "FILTERED_BYTES", "Grid", "RowCost", "SourceKind", "Totals", "file_bytes",
+        "identify_source", "parse_filter", "parse_type",
+    )
+)  # fmt: skip
 SIMULATED = ("aggregates", "draws", "mechanisms")
 MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
     "command": (*WORDS, *OWNERS, "engines.registry", "engines.postgres.connection", "engines.duckdb.candidates"),
     "demo": ("engines.duckdb.tables",),
-    "flat": ("engines.prepared.file.read_state", "engines.preparation", "engines.sources.files"),
+    "filter_texts": FILTERS,
+    "flat": (*OWNERS, "engines.sources.files"),
     "forecast": SIMULATED,
-    "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
+    "gateway": (*OFFERED, *SECRET),
     "mcp": SECRET,
     "papers": SIMULATED,
     "questions": ("aggregates.measures",),

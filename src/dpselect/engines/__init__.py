@@ -1,1 +1,56 @@
-"""Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine."""
+"""Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine.
+
+Rooms outside of the trusted base import from here: where rows are and in which state, and what a filter may cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpselect._ground.first_use import lazy_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.value_counts import Grid
+    from dpselect.engines.address import Address, SourceKind
+    from dpselect.engines.duckdb.engine import DuckDBEngine
+    from dpselect.engines.filters.cost import BYTES as FILTERED_BYTES
+    from dpselect.engines.filters.cost import RowCost
+    from dpselect.engines.identity import file_bytes, identify_source
+    from dpselect.engines.port import Engine
+    from dpselect.engines.row_filter import parse as parse_filter
+    from dpselect.engines.sources.scans.declarations import parse_type
+
+_HOMES = {
+    "Address": "address",
+    "DuckDBEngine": "duckdb.engine",
+    "Engine": "port",
+    "FILTERED_BYTES": "filters.cost:BYTES",
+    "Grid": "dpselect.aggregates.value_counts",
+    "RowCost": "filters.cost",
+    "SourceKind": "address",
+    "Totals": "dpselect.aggregates.totals",
+    "file_bytes": "identity",
+    "identify_source": "identity",
+    "parse_filter": "row_filter:parse",
+    "parse_type": "sources.scans.declarations",
+}
+
+__all__ = [
+    "FILTERED_BYTES",
+    "Address",
+    "DuckDBEngine",
+    "Engine",
+    "Grid",
+    "RowCost",
+    "SourceKind",
+    "Totals",
+    "file_bytes",
+    "identify_source",
+    "parse_filter",
+    "parse_type",
+]
+
+__getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

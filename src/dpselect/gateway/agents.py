@@ -11,8 +11,7 @@ from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused, mistake, of_error
 from dpselect.gateway.settings.values import Person, Role
-from dpselect.mcp.desk import Body, Desk
-from dpselect.remote.problems import error_of
+from dpselect.mcp import Body, Desk, error_of
 
 LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
 

@@ -9,7 +9,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterator
 
-from dpselect._ground.periods import Periods
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway import declared
 from dpselect.gateway.log import Log
@@ -22,6 +21,7 @@ from dpselect.ledger import (
     Ledger,
     LedgerBudget,
     Outcome,
+    Periods,
     PromiseBudget,
     Standing,
     cost_and_rest,

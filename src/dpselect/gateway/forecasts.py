@@ -9,15 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from dpselect import Forecast, Plan, Population
-from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
 from dpselect._ground.parameters import float_rounded_up
 from dpselect.errors import ParameterError
-from dpselect.forecast.plan_forecast import forecast_plan
+from dpselect.forecast import forecast_plan
 from dpselect.gateway.asked import AskedQuestion
-from dpselect.ledger import Standing
-from dpselect.queries.planted import fewest_people
-from dpselect.questions.payment import Payment
-from dpselect.release.formatting import Json
+from dpselect.ledger import Standing, quote_price, rounded_part
+from dpselect.queries import fewest_people
+from dpselect.questions import Payment
+from dpselect.release import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
 _HARDLY, HALF = 0.005, 0.5
@@ -34,23 +33,18 @@ def price(
     `sentences` state the accuracy of an answer about the present rows.
     """
     plan = question.plan
-    left, left_after = (
-        min(standing.left for standing in standings),
-        min(_left_after(plan, standing) for standing in standings),
-    )
-    fits = all(standing.admits(standing.ceiling_at(plan.price_at)) for standing in standings)
+    quote = quote_price(plan, standings)
     questions_left = min(standing.left_for(plan.price_at(standing.order)) for standing in standings)
-    sentence = "costs nothing: its answer is stored" if free else describe_cost(left, left_after, fits=fits)
     return {
         "epsilon": float_rounded_up(plan.ceiling.epsilon),
         "delta": float_rounded_up(plan.ceiling.delta),
-        "share": cost_between(left, left_after),
-        "left": rounded_part(left),
-        "left_after": rounded_part(left if free else left_after),
+        "share": quote.share,
+        "left": rounded_part(quote.left),
+        "left_after": rounded_part(quote.left if free else quote.left_after),
         "more": max(0, questions_left - (0 if free else 1)),
-        "fits": fits or free,
+        "fits": quote.fits or free,
         "free": free,
-        "sentence": sentence,
+        "sentence": "costs nothing: its answer is stored" if free else quote.sentence,
         "accuracy": [*sentences],
         "planted": fewest_people(plan, periods=1 if question.periods is None else len(question.periods.all)),
     }
@@ -61,17 +55,11 @@ def part_of_whole(plan: Plan, standings: Collection[Standing]) -> Fraction:
     return max(standing.part(standing.ceiling_at(plan.price_at)) for standing in standings)
 
 
-def _left_after(plan: Plan, standing: Standing) -> Fraction:
-    """Return what is left if the answer costs its ceiling, or what is lacking, as a number below 0."""
-    return standing.left_with(standing.ceiling_at(plan.price_at))
-
-
 def forecast(question: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
     """Forecast a question at half its price, at its price and at twice as much."""
     plans = {part: _with_part_of_price(question.plan, part) for part in _PARTS_OF_PRICE}
     simulation = _simulate(question, [plan for plan in plans.values() if plan is not None])
     by_epsilon = {row.epsilon: row for row in (() if simulation is None else simulation.rows)}
-    left = min(standing.left for standing in standings)
     rows: list[Json] = []
     for part, priced_plan in plans.items():
         if priced_plan is None:
@@ -80,7 +68,7 @@ def forecast(question: AskedQuestion, standings: Collection[Standing]) -> dict[s
         rows.append(
             {
                 "epsilon": float_rounded_up(priced_plan.ceiling.epsilon),
-                "share": cost_between(left, min(_left_after(priced_plan, standing) for standing in standings)),
+                "share": quote_price(priced_plan, standings).share,
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
                 "within": None if row is None else row.within,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpselect import Release
-from dpselect.draws.entropy import fresh_key
+from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import declared, forecasts, limits, work
 from dpselect.gateway.asked import AskedQuestion, open_data, parse_question
@@ -30,11 +30,10 @@ from dpselect.gateway.problems import CLOSED, PUT_BACK_DETAIL, REJECTED, Refused
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.runner import NOTHING, Runner
 from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
-from dpselect.gateway.sources import Sources, unpinned
+from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import PUT_BACK, Jobs, lock_folder
 from dpselect.ledger import Account, Entry
-from dpselect.release.archive import restore_release
-from dpselect.release.formatting import Json
+from dpselect.release import Json, restore_release
 
 _SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
@@ -83,7 +82,6 @@ class Gateway:
         self.runner: Runner = Runner(
             self.jobs,
             self.books,
-            self.sources,
             self._question_of,
             self.log,
             self.metrics,
@@ -98,7 +96,7 @@ class Gateway:
 
     def start(self) -> None:
         """Begin to run questions, first those left by a server that died."""
-        import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
+        from dpselect.engines import DuckDBEngine  # noqa: F401 # a third of a second, in no question's window
 
         sys.setswitchinterval(_SWITCH)
         self._find_lost_answers()
@@ -178,16 +176,17 @@ class Gateway:
         free = not question.fresh and self._find_answer(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
         share = forecasts.part_of_whole(question.plan, standings)
-        source = self.sources.find_source(question.settings)
-        plan = question.dataset(source.location, prepared=source.prepared).with_rows(question.plan)
+        plan = question.dataset().with_rows(question.plan)
         return limits.with_limits(
             person, forecasts.price(question, standings, plan.accuracy.sentences, free=free), share
         )
 
     def _key(self, question: AskedQuestion) -> str:
         """Return the key of a question and of the present state of its data."""
-        state = self.sources.find_source(question.settings).state
-        return hashlib.sha256(f"{question.key} {unpinned() if state is None else state}".encode()).hexdigest()
+        state = self.sources.find_state(question.settings)
+        if state is None:  # nobody can tell it: no two questions are the same
+            state = fresh_key().hex()
+        return hashlib.sha256(f"{question.key} {state}".encode()).hexdigest()
 
     # ---- asking ---------------------------------------------------------------------------------------------
 
@@ -360,16 +359,21 @@ class Gateway:
         self._notify_watchers(number)
         return cancelled.to_dict()
 
-    def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
-        """Approve or reject a question that waits for approval."""
+    def approve(self, person: Person, number: str) -> dict[str, Json]:
+        """Approve a question that waits for approval."""
+        return self._decide(person, number, state=JobState.QUEUED, approved_by=person.name)
+
+    def reject(self, person: Person, number: str) -> dict[str, Json]:
+        """Reject a question that waits for approval."""
+        details = problem("rejected", REJECTED)
+        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=NOTHING)
+
+    def _decide(self, person: Person, number: str, *, state: JobState, **changes: Any) -> dict[str, Json]:
         job = self.job_of(person, number)
-        changes: dict[str, Any] = {"state": JobState.QUEUED, "approved_by": person.name}
-        if not approve:
-            changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
-        decided = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None
+        decided = self.jobs.change(job, state=state, **changes) if job.state is JobState.APPROVAL else None
         if decided is None:
             raise Refused("state", "The question is not waiting for approval.")
-        self.log("decided", job=number, by=person.name, approved=approve)
+        self.log("decided", job=number, by=person.name, approved=state is JobState.QUEUED)
         self._notify_watchers(number)
         self.runner.wake()
         return decided.to_dict()

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from dpselect.release.formatting import Json
+from dpselect.release import Json
 
 
 class JobState(StrEnum):
-    """How far a question has come."""
+    """The states of a question."""
 
     APPROVAL = "approval"  # somebody else must approve first
     QUEUED = "queued"

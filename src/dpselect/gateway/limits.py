@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpselect._ground.budget_parts import percent
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
-from dpselect.release.formatting import Json
+from dpselect.ledger import percent
+from dpselect.release import Json
 
 
 def _refusal_reason(person: Person, share: Fraction) -> str | None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from dpselect.draws.entropy import fresh_key
+from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, ParameterError, install_hint
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpselect import Release
-from dpselect._ground.budget_parts import format_cost
 from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.asked import AskedQuestion
@@ -22,11 +21,10 @@ from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
 from dpselect.gateway.settings.values import LATEST
-from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
-from dpselect.ledger import Account, Entry, EntryKind, hash_question
-from dpselect.release.formatting import Json
+from dpselect.ledger import Account, Entry, EntryKind, format_cost, hash_question
+from dpselect.release import Json
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
 _RECOVER = 4.0  # seconds between two looks for servers that died
@@ -40,14 +38,13 @@ class Runner:
         self,
         jobs: Jobs,
         books: Books,
-        sources: Sources,
         plan_question: Callable[[Job], AskedQuestion],
         log: Log,
         metrics: Metrics,
         notify: Callable[[str], None],
         workers: int,
     ) -> None:
-        self._jobs, self._books, self._sources, self._plan_question = jobs, books, sources, plan_question
+        self._jobs, self._books, self._plan_question = jobs, books, plan_question
         self._log, self._metrics, self._notify = log, metrics, notify
         self._wake = threading.Condition()
         self._claiming = threading.Lock()
@@ -138,7 +135,7 @@ class Runner:
         question = self._plan_question(job)
         turn.began = time.monotonic()  # all before it follows from parameters
         note(durable=False, started_at=time.time())
-        data, source = question.settings, self._sources.find_source(question.settings)
+        data = question.settings
         budget = TimedBudget(
             self._books.ledger,
             turn,
@@ -148,8 +145,7 @@ class Runner:
             snapshot=data.snapshot,
             approved_by=job.approved_by,
         )
-        dataset = question.dataset(source.location, prepared=source.prepared, budget=budget)
-        release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
+        release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.over = True
         answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpselect.draws.entropy import fresh_key
+from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError, OutputError
 from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, changed_cells, cost, job_of, row_of
 from dpselect.gateway.problems import PUT_BACK_DETAIL, problem

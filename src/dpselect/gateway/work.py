@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from dpselect import Plan
-from dpselect._ground.domain import Listed, Span
-from dpselect._ground.keys import key_columns
-from dpselect.engines import row_filter
-from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.filters.cost import BYTES, RowCost
+from dpselect.engines import FILTERED_BYTES, Address, RowCost, SourceKind, parse_filter
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
+from dpselect.questions import Listed, Span, key_columns
 
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
@@ -62,14 +59,16 @@ class Bound:
 def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
     """Bound the work of a question; a user has rows in each of the periods."""
     engine, sizes, user_rows = _engine_work(data), data.sizes, ROWS_OF_ONE_USER * periods
-    cost = RowCost() if where is None else row_filter.parse(where).cost
+    cost = RowCost() if where is None else parse_filter(where).cost
     seconds_per_row = engine.row * _count_passes(plan, item) + engine.operator * cost.operators
     seconds_per_letter = engine.letter * cost.readings
 
     def work(rows: int, text: int) -> float:
         return rows * seconds_per_row + text * (engine.byte + seconds_per_letter)
 
-    longest = work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (BYTES - BYTES_OF_A_ROW) * seconds_per_letter
+    longest = (
+        work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (FILTERED_BYTES - BYTES_OF_A_ROW) * seconds_per_letter
+    )
     margin = max(MARGIN * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
     return Bound(here=engine.start + _draw_seconds(plan, data), rows=rows)

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 
+from dpselect import filter_texts as filters
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
@@ -22,7 +23,6 @@ from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Node, Operation
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
-from dpselect.gateway import filters
 from tests.engines import filter_words
 from tests.engines.filter_rows import TYPES
 from tests.engines.opened import DuckDBEngine

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
-from dpselect.engines.address import Address, SourceKind
+from dpselect.engines import Address, SourceKind
 from dpselect.gateway.settings.tokens import EXAMPLES
 from dpselect.gateway.settings.values import Role, Settings
 

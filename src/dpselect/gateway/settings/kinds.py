@@ -26,12 +26,10 @@ from pydantic import (
 )
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import parse_key, typed_label
-from dpselect._ground.periods import PERIOD_KINDS, parse_timezone
-from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines import Address, SourceKind, parse_type
 from dpselect.errors import ParameterError, came
-from dpselect.ledger import clean_name
+from dpselect.ledger import PERIOD_KINDS, clean_name, parse_timezone
+from dpselect.questions import parse_key, typed_label
 
 LATEST = 3_600
 """Seconds after which every answer has left."""
@@ -52,7 +50,7 @@ def plain(key: Key | None) -> Any:
 
 
 class Role(StrEnum):
-    """What a person may do. Each person has one."""
+    """The rights of a person, who has one role."""
 
     OWNER = "owner"  # declares data, grants quotas, approves questions, sees the record
     ANALYST = "analyst"  # plans, asks, reads answers

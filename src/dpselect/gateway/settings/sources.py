@@ -10,17 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from dpselect._ground.domain import Listed
-from dpselect._ground.keys import key_columns
-from dpselect._ground.periods import periods_between
-from dpselect.aggregates.totals import Totals
-from dpselect.engines.identity import file_bytes
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine, Totals, file_bytes
 from dpselect.errors import DataError, DpselectError, ParameterError
-from dpselect.flat import dataset_of
-from dpselect.gateway import filters
+from dpselect.filter_texts import format_column, format_literal
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key, Settings
+from dpselect.gateway.sources import dataset_of
+from dpselect.ledger import periods_between
+from dpselect.questions import Listed, key_columns
 
 _OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
 _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked at
@@ -33,14 +30,13 @@ def check_sources(settings: Settings) -> list[str]:
 
 def missing_in_sources(settings: Settings) -> list[str]:
     """Count the missing values of each column of a declared type, one sentence each; reads rows."""
-    from dpselect.engines.inspection import missing_as_declared
-    from dpselect.rows import parse_types
+    from dpselect.flat import missing_as_declared
 
     return [
         f"[data.{data.name}] types.{sentence}"
         for data in settings.data.values()
         if data.types
-        for sentence in missing_as_declared(plain(data.source), parse_types(data.types), table=data.table)
+        for sentence in missing_as_declared(plain(data.source), data.types, table=data.table)
     ]
 
 
@@ -86,9 +82,9 @@ def _list_attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]
             else partial(_open_engine, data, other_key, (column,)),
         )
     for column, allowed in data.filters.items():
-        column_sql = filters.column(column)
+        column_sql = format_column(column)
         values_condition = (
-            "" if allowed is None else f" AND {column_sql} IN ({', '.join(map(filters.literal, allowed))})"
+            "" if allowed is None else f" AND {column_sql} IN ({', '.join(map(format_literal, allowed))})"
         )
         yield (
             f"filters.{column}",
@@ -120,10 +116,8 @@ def _open_engine(
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
     arguments = {"user": plain(data.user), "table": data.table, "split": data.split, **arguments}
-    arguments |= {"types": data.types} if data.types else {}
-    if data.time is not None and data.period is not None:
-        during = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name
-        arguments |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
-    with dataset_of(plain(data.source), item=plain(item), **arguments).engine(*engine_arguments) as engine:
+    if data.period is not None:
+        arguments["during"] = data.since or next(periods_between(data.period, _SOME_DAY, _SOME_DAY)).name
+    with dataset_of(data, item, **arguments).engine(*engine_arguments) as engine:
         if check is not None:
             check(engine)

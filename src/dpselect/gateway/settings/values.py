@@ -20,16 +20,13 @@ from pydantic import (
     model_validator,
 )
 
-from dpselect._ground.keys import key_columns, key_to_text
 from dpselect._ground.parameters import MAX_LISTED_SIZE, suggest
-from dpselect._ground.periods import parse_periods
-from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.address import Address
+from dpselect.engines import Address, Grid, Totals
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
 from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, reading_context
-from dpselect.ledger import default_unit
+from dpselect.ledger import Periods, default_unit, key_to_text, parse_periods
+from dpselect.questions import key_columns
 
 __all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
 
@@ -207,6 +204,10 @@ class DataSettings(Named):
     snapshot: kinds.Text | None = None
     """A name for the state of a database; without it every question is paid anew, since databases do not report
     changes."""
+
+    def parse_periods(self, names: object) -> Periods:
+        """Parse names of periods of these data."""
+        return parse_periods(self.time, self.period, names, self.timezone)
 
     @property
     def protected_unit(self) -> str:

@@ -11,12 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway.agents import LOOK, open_desk
-from dpselect.gateway.web.api import find_job, json_response
+from dpselect.gateway.web.api import find_job
 from dpselect.gateway.web.desk import desk_of
-from dpselect.gateway.web.routes import ANALYST, Route
-from dpselect.mcp.desk import is_open
-from dpselect.mcp.protocol import MessageError, error_reply, parse_message, reply_to
-from dpselect.mcp.tools import AgentTools
+from dpselect.gateway.web.routes import ANALYST, Route, json_response
+from dpselect.mcp import AgentTools, MessageError, error_reply, is_open, parse_message, reply_to
 
 
 async def agents(request: Request) -> Response:
