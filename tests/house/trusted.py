@@ -26,12 +26,12 @@ WORDS = (
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
 OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.read_state")
-# What `engines/__init__.py` offers: where rows are and in which state, what a filter costs, what a column may hold.
+# What `engines/__init__.py` offers: where rows are and in which state, what a filter means, what a column may hold.
 OFFERED = tuple(
     f"engines.{name}"
     for name in (
-        "Address", "DuckDBEngine", "Engine", "FILTERED_BYTES", "Grid", "RowCost", "SourceKind", "Totals", "file_bytes",
-        "identify_source", "parse_filter", "parse_type",
+        "Address", "DuckDBEngine", "Engine", "Grid", "SourceKind", "Totals", "file_bytes", "identify_source",
+        "parse_filter", "parse_type",
     )
 )  # fmt: skip
 SIMULATED = ("aggregates", "draws", "mechanisms")
@@ -41,7 +41,7 @@ MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "demo": ("engines.duckdb.tables",),
     "filter_texts": FILTERS,
     "flat": (*OWNERS, "engines.sources.files"),
-    "forecast": SIMULATED,
+    "forecast": (*SIMULATED, *FILTERS, "engines.address"),
     "gateway": (*OFFERED, *SECRET),
     "mcp": SECRET,
     "papers": SIMULATED,

@@ -1,6 +1,6 @@
 """Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine.
 
-Rooms outside of the trusted base import from here: where rows are and in which state, and what a filter may cost.
+Rooms outside of the trusted base import from here: where rows are and in which state, and what a filter means.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpselect.aggregates.value_counts import Grid
     from dpselect.engines.address import Address, SourceKind
     from dpselect.engines.duckdb.engine import DuckDBEngine
-    from dpselect.engines.filters.cost import BYTES as FILTERED_BYTES
-    from dpselect.engines.filters.cost import RowCost
     from dpselect.engines.identity import file_bytes, identify_source
     from dpselect.engines.port import Engine
     from dpselect.engines.row_filter import parse as parse_filter
@@ -27,9 +25,7 @@ _HOMES = {
     "Address": "address",
     "DuckDBEngine": "duckdb.engine",
     "Engine": "port",
-    "FILTERED_BYTES": "filters.cost:BYTES",
     "Grid": "dpselect.aggregates.value_counts",
-    "RowCost": "filters.cost",
     "SourceKind": "address",
     "Totals": "dpselect.aggregates.totals",
     "file_bytes": "identity",
@@ -39,12 +35,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "FILTERED_BYTES",
     "Address",
     "DuckDBEngine",
     "Engine",
     "Grid",
-    "RowCost",
     "SourceKind",
     "Totals",
     "file_bytes",

@@ -11,10 +11,24 @@ from dpselect.forecast.population import Population
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpselect.forecast.plan_forecast import forecast_plan
+    from dpselect.forecast.plan_forecast import compare_prices
+    from dpselect.forecast.work import BYTES_OF_A_ROW, WorkBound, bound_work
 
-_HOMES = {"forecast_plan": "plan_forecast"}
+_HOMES = {
+    "BYTES_OF_A_ROW": "work",
+    "WorkBound": "work",
+    "bound_work": "work",
+    "compare_prices": "plan_forecast",
+}
 
-__all__ = ["Forecast", "ForecastRow", "Population", "forecast_plan"]
+__all__ = [
+    "BYTES_OF_A_ROW",
+    "Forecast",
+    "ForecastRow",
+    "Population",
+    "WorkBound",
+    "bound_work",
+    "compare_prices",
+]
 
 __getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

@@ -15,8 +15,8 @@ from dpselect._ground.parameters import suggest, suggest_parameter
 from dpselect.engines import Address, parse_filter
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.recent import PLANNED, Recent
-from dpselect.gateway.settings.kinds import plain
-from dpselect.gateway.settings.values import DataSettings, Key
+from dpselect.gateway.settings.kinds import Key, plain
+from dpselect.gateway.settings.values import DataSettings
 from dpselect.gateway.sources import dataset_of
 from dpselect.queries import Facts, Paying, Plan, parse_parts, plan_class, plan_question, with_integers
 from dpselect.questions import QUESTIONS, Payment, Question, Span, domain_from_json, format_key

@@ -13,7 +13,9 @@ from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings, Settings
 from dpselect.ledger import (
     Account,
     Entry,

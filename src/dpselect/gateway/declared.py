@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.reading import Mistake
-from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings, Settings
 from dpselect.ledger import Account, Charge, DataAccount, Ledger, key_to_text, parse_grant, percent
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"

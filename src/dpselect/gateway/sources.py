@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines import Address, identify_source
-from dpselect.gateway.settings.kinds import plain
-from dpselect.gateway.settings.values import DataSettings, Key
+from dpselect.gateway.settings.kinds import Key, plain
+from dpselect.gateway.settings.values import DataSettings
 
 if TYPE_CHECKING:
     from dpselect import Dataset

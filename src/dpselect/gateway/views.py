@@ -15,8 +15,9 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState, moment
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.kinds import ANY
-from dpselect.gateway.settings.values import DataSettings, Person, Role
+from dpselect.gateway.settings.kinds import ANY, Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings
 from dpselect.gateway.web.replies import Data
 from dpselect.ledger import Account, DataAccount, Ledger, periods_between, rounded_part
 from dpselect.release import Json

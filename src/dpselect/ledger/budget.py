@@ -333,8 +333,7 @@ class LedgerBudget(Budget):
         """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
         plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        standings = self._standings(during, plan)
-        return float(max(standing.part(standing.ceiling_at(plan.price_at)) for standing in standings))
+        return float(quote_price(plan, self._standings(during, plan)).part)
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""

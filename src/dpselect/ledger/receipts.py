@@ -105,10 +105,14 @@ def account_receipt(
 
 @dataclass(frozen=True)
 class Quote:
-    """The most that a question costs of what an analyst has left now; `left_after` is below 0 if it does not fit."""
+    """The most that a question costs of what an analyst has left now; `left_after` is below 0 if it does not fit.
+
+    `part` is the share of a whole budget that it costs by itself, as `share=` means it.
+    """
 
     left: Fraction
     left_after: Fraction
+    part: Fraction
     fits: bool
 
     @property
@@ -128,6 +132,7 @@ def quote_price(plan: Priced, standings: Collection[Standing]) -> Quote:
     return Quote(
         left=min(standing.left for standing in standings),
         left_after=min(standing.left_with(ceiling) for standing, ceiling in ceilings),
+        part=max(standing.part(ceiling) for standing, ceiling in ceilings),
         fits=all(standing.admits(ceiling) for standing, ceiling in ceilings),
     )
 

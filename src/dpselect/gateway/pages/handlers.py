@@ -34,7 +34,7 @@ from dpselect.gateway.pages.rendering import (
 )
 from dpselect.gateway.people import COOKIE
 from dpselect.gateway.problems import KINDS, Refused, mistake
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web.api import parse_body
 from dpselect.gateway.web.desk import run_for_person
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpselect.gateway.pages import words
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.release import Json
 
 HERE = Path(__file__).parent

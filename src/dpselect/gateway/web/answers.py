@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dpselect.gateway.gateway import Answer
+from dpselect.gateway.answers import Answer
 from dpselect.gateway.pages.words import format_question
 
 CSV = "text/csv; charset=utf-8"

@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import Person
+from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import LONGEST, desk_of, run_for_person, wait_until_ended

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 
 from dpselect.gateway.problems import KINDS, problem
-from dpselect.gateway.settings.values import ServerSettings
+from dpselect.gateway.settings.server import ServerSettings
 from dpselect.release import PICTURE_STYLE_DIGEST, STYLE_DIGEST
 
 Scope = MutableMapping[str, Any]

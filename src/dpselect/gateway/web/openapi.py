@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages.words import join_words
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.api import ROUTES

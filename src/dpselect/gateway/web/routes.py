@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.release import Json
 
 Handler = Callable[[Request], Awaitable[Response]]
