@@ -1,4 +1,4 @@
-"""How long questions take beside what the gateway's clock allows for them (`dpselect.gateway.work`).
+"""How long questions take beside what the gateway's clock allows for them (`dpselect.forecast.work`).
 
 Each question is asked of a file of invented rows that are declared as they are; CPU and time of the whole question
 stand beside its bound, which must be larger. With `--postgres` the same rows are asked in a server started for it.
@@ -19,8 +19,9 @@ import duckdb
 from measure import seconds, table
 
 from dpselect.flat import dataset_of
-from dpselect.gateway import work
-from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
+from dpselect.forecast import work
+from dpselect.gateway.settings.kinds import Amount
+from dpselect.gateway.settings.values import DataSettings, Sizes
 from dpselect.queries.plan import Plan
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -78,7 +79,7 @@ def compared(source: object, tab: str | None, data: DataSettings) -> None:
     lines, least = [], float("inf")
     for name, body, where in questions():
         item = "minutes" if body["verb"] == "quantile" else "artist"
-        bound = work.bound(Plan.from_dict(body), where, item, data).seconds
+        bound = work.bound_work(Plan.from_dict(body), where, item, data).seconds
         cpu, wall = min(took(source, tab, body, where) for _ in range(2))
         least = min(least, bound / wall)
         lines.append([name, seconds(cpu), seconds(wall), seconds(bound), f"{bound / wall:.1f}"])

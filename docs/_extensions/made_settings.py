@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from functools import cache
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dpselect.gateway.settings import values
+from dpselect.gateway.settings import server, values
 
 
 def settings(_page: str, name: str) -> str:
     """The table of one model; its links lead from docs/."""
-    model: type[BaseModel] = getattr(values, name)
+    model: type[BaseModel] = (vars(values) | vars(server))[name]
     keys = [(key, one) for key, one in model.model_fields.items() if key != "name"]
-    rows = [f"| `{key}` | {unless_given(one)} | {meanings()[name, key]} |" for key, one in keys]
+    rows = [f"| `{key}` | {unless_given(one)} | {meanings(model.__module__)[name, key]} |" for key, one in keys]
     return "\n".join(["| key | unless given | meaning |", "| --- | --- | --- |", *rows])
 
 
@@ -35,10 +36,10 @@ def unless_given(one: FieldInfo) -> str:
 
 
 @cache
-def meanings() -> dict[tuple[str, str], str]:
-    """The text below each field of each model."""
+def meanings(module: str) -> dict[tuple[str, str], str]:
+    """The text below each field of each model of a module."""
     found = {}
-    for model in ast.parse(inspect.getsource(values)).body:
+    for model in ast.parse(inspect.getsource(sys.modules[module])).body:
         if isinstance(model, ast.ClassDef):
             for field, below in zip(model.body, model.body[1:], strict=False):
                 match field, below:

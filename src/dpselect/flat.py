@@ -11,6 +11,8 @@ from dpselect.engines.sources.files import prepared_path
 from dpselect.errors import naming_parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpselect.engines.preparation import Prepared
 
 
@@ -67,3 +69,11 @@ def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **
         defaults |= {"types": dict(rules.declared)} if rules.declared else {}
         options = {**defaults, **options}
     return dataset_of(source, **options)._prepare(path, add=add, **file_values)
+
+
+def missing_as_declared(source: object, types: Mapping[str, str], *, table: str | None = None) -> list[str]:
+    """Count the missing values of each column of a declared type, one sentence each; reads rows, for their owner."""
+    from dpselect.inspection import report
+    from dpselect.rows import parse_types
+
+    return report.missing_as_declared(source, parse_types(types), table=table)

@@ -19,8 +19,8 @@ from dpselect.demo import write_listening_events
 from dpselect.flat import dataset_of
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
+from dpselect.gateway.settings.server import ServerSettings
 from dpselect.gateway.settings.tokens import example, fresh_token
-from dpselect.gateway.settings.values import ServerSettings
 from dpselect.queries.plan import plan_class
 from dpselect.questions.kinds import whole_number_kind
 

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from dpselect.gateway.agents import open_desk
+from dpselect.gateway.web.agents import open_desk
 from dpselect.mcp.tools import AgentTools
 from tests.gateway.served import Served
 from tests.mcp.talking import called

@@ -11,8 +11,8 @@ import weakref
 import pytest
 
 from dpselect.gateway.problems import Refused
+from dpselect.gateway.turn import THREADS
 from dpselect.gateway.web.desk import EACH, HELD, LINE, Desk
-from dpselect.gateway.work import THREADS
 from tests.gateway.served import Served
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dpselect import filter_texts as filters
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import columns_in
 from dpselect.errors import ParameterError
-from dpselect.gateway import filters
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
 from tests.gateway.served import TOKENS, Client, Served, running

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from dpselect.gateway.serving import listen
-from dpselect.gateway.settings.values import ServerSettings
+from dpselect.gateway.settings.server import ServerSettings
 
 
 def test_connections_do_not_wait_to_fill_a_packet(tmp_path: Path) -> None:

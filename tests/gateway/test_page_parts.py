@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
+from dpselect import filter_texts as filters
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from dpselect.errors import ParameterError
-from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from dpselect.gateway import gateway as asking
+from dpselect.gateway import admission as asking
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.reading import read_text

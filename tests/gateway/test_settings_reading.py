@@ -12,21 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.gateway.settings.kinds import Amount, Role
 from dpselect.gateway.settings.reading import MOST, Mistake, SettingsError, read, read_text
+from dpselect.gateway.settings.server import Oidc, Person, Proxy, ServerSettings
 from dpselect.gateway.settings.tokens import example
-from dpselect.gateway.settings.values import (
-    Amount,
-    Bounds,
-    DataSettings,
-    Oidc,
-    Person,
-    Proxy,
-    Role,
-    ServerSettings,
-    Settings,
-    Sizes,
-    WeightColumn,
-)
+from dpselect.gateway.settings.values import Bounds, DataSettings, Settings, Sizes, WeightColumn
 from tests.gateway.wrong_settings import DIGEST, FEWEST, OF_DATA, OF_PERSON, OF_SERVER, REPLACED
 
 BASE = Path("/there") if Path("/there").is_absolute() else Path.cwd()

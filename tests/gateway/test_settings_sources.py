@@ -10,8 +10,8 @@ import polars
 import pytest
 
 from dpselect.flat import prepare
+from dpselect.gateway.settings.checks import check_sources, missing_in_sources
 from dpselect.gateway.settings.reading import read_text
-from dpselect.gateway.settings.sources import check_sources, missing_in_sources
 
 ROWS = {
     "user": ["u1", "u2"],

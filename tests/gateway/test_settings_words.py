@@ -11,20 +11,12 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from dpselect.gateway.settings.cautions import warnings
+from dpselect.gateway.settings.checks import warnings
+from dpselect.gateway.settings.kinds import Amount
 from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.server import Oidc, Person, Proxy, ServerSettings
 from dpselect.gateway.settings.tokens import digest, example, fresh_token
-from dpselect.gateway.settings.values import (
-    Amount,
-    Bounds,
-    DataSettings,
-    Oidc,
-    Person,
-    Proxy,
-    ServerSettings,
-    Sizes,
-    WeightColumn,
-)
+from dpselect.gateway.settings.values import Bounds, DataSettings, Sizes, WeightColumn
 from tests.conftest import ROOT
 from tests.gateway.test_settings_reading import BASE
 from tests.gateway.wrong_settings import FEWEST

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpselect.gateway.people import People
-from dpselect.gateway.settings.values import Person, Role
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
 
 
 class Remembered:

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.gateway import work
+from dpselect.forecast import work
+from dpselect.gateway import gateway as gateways
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import FINAL, Job, JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import TooLateError
+from dpselect.gateway.settings.kinds import LATEST
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from tests.gateway.processes import make, write_broken_rows
@@ -52,7 +53,7 @@ def ended(found: Gateway, names: list[str]) -> list[Job]:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 6 * TICK / workers))  # eight ticks
+    monkeypatch.setattr(gateways, "bound_work", lambda *_: work.WorkBound(0.0, 6 * TICK / workers))  # eight ticks
     with gateway(tmp_path, workers) as found:
         jobs = ended(found, ["plays", "broken", "plays", "broken"])
         cost = [job.cost for job in jobs]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import Person, Role
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
 from dpselect.ledger import Account, Ledger
 from tests.gateway.served import serving
 

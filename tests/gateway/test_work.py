@@ -14,11 +14,14 @@ import pytest
 
 from dpselect.engines.filters.cost import BYTES
 from dpselect.errors import ParameterError
-from dpselect.gateway import views, work
+from dpselect.forecast import work
+from dpselect.gateway import gateway as gateways
+from dpselect.gateway import turn, views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState
+from dpselect.gateway.settings.kinds import Amount
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.settings.values import Amount, DataSettings, Settings, Sizes
+from dpselect.gateway.settings.values import DataSettings, Settings, Sizes
 from dpselect.gateway.web.desk import Desk
 from dpselect.queries.plan import Plan
 from tests.gateway import served
@@ -37,7 +40,7 @@ DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10)
 
 def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
     """Of a top k about artists."""
-    return work.bound(Plan.from_dict({**TOP, **asked}), where, "artist", data).seconds
+    return work.bound_work(Plan.from_dict({**TOP, **asked}), where, "artist", data).seconds
 
 
 def test_more_work_has_a_larger_bound() -> None:
@@ -54,7 +57,7 @@ def test_more_work_has_a_larger_bound() -> None:
 def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     """Its margin holds ten users of many rows on which all of it is worked out, beside all declared rows."""
     rows, text = work.ROWS_OF_ONE_USER, work.ROWS_OF_ONE_USER * 100
-    engine, cost = work.FILES, work.row_filter.parse(DEAR).cost
+    engine, cost = work.FILES, work.parse_filter(DEAR).cost
     one_user = rows * engine.operator * cost.operators + text * engine.letter * cost.readings
     all_rows = (
         DATA.sizes.all_rows * engine.operator * cost.operators + DATA.sizes.all_bytes * engine.letter * cost.readings
@@ -66,7 +69,7 @@ def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
 
 def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into() -> None:
     for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
-        cost = work.row_filter.parse(where).cost
+        cost = work.parse_filter(where).cost
         bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ROWS_OF_ONE_USER * BYTES)
         assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
 
@@ -76,7 +79,7 @@ def test_groups_whose_users_are_counted_are_counted_once() -> None:
 
     def seconds(groups: int) -> float:
         plan = Plan.from_dict({"verb": "users", "epsilon": 1, "by": ["country"], "groups": [*range(groups)]})
-        return work.bound(plan, None, (), DATA).here
+        return work.bound_work(plan, None, (), DATA).here
 
     few, more, many = map(seconds, (1_000, 2_000, 3_000))
     assert few < more < many
@@ -88,7 +91,7 @@ def test_groups_of_several_columns_whose_users_are_counted_are_items_of_as_many(
     groups, price = [["tuple", ["DE", "tea"]]], {"epsilon": 1}
     users = Plan.from_dict({"verb": "users", "by": ["country", "item"], "groups": groups, **price})
     items = Plan.from_dict({"verb": "histogram", "domain": groups, "max_items_per_user": 1, **price})
-    assert work.bound(users, None, (), DATA) == work.bound(items, None, ("country", "item"), DATA)
+    assert work.bound_work(users, None, (), DATA) == work.bound_work(items, None, ("country", "item"), DATA)
 
 
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
@@ -103,7 +106,7 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
             "by": ["country"],
             "max_groups_per_user": 1,
         }
-        return work.bound(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
+        return work.bound_work(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
 
     assert median(50_000) > 20
     assert median(1_000, points=9) > median(1_000) + 3
@@ -113,7 +116,7 @@ def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = []
-    monkeypatch.setattr(work, "bound", lambda *given: counted.append(given[4]) or work.Bound(0.0, 0.0))
+    monkeypatch.setattr(gateways, "bound_work", lambda *given: counted.append(given[4]) or work.WorkBound(0.0, 0.0))
     asked = {"verb": "top_k", "data": "visits", "k": 2, "epsilon": "1/10", "during": "2026-10..2026-11"}
     with served.serving(tmp_path) as found:
         for more in ({}, {"compared_with": "2026-08..2026-09"}):
@@ -123,19 +126,19 @@ def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
 
 def test_windows_are_ticks_that_double() -> None:
     def at(rows: float, tick: float = 1.0) -> float:
-        return work.window(work.Bound(here=0.0, rows=rows), tick, workers=1)
+        return turn.window(work.WorkBound(here=0.0, rows=rows), tick, workers=1)
 
     assert [at(bound) for bound in (0.01, 1.0, 1.01, 2.0, 3.9, 4.1)] == [1, 1, 2, 2, 4, 8]
     assert at(0.9, tick=0.25) == 1
-    assert work.window(work.Bound(0.0, 1.0), 1.0, workers=10**4) >= 2, "workers that share processors take longer"
+    assert turn.window(work.WorkBound(0.0, 1.0), 1.0, workers=10**4) >= 2, "workers that share processors take longer"
 
 
 def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
     """Analysts who price dear filters again and again made a question late that took a quarter of its window alone."""
     for workers in (1, 2, 5):
-        assert work.window(work.Bound(here=1.0, rows=0.0), 1e-3, workers) >= workers + work.THREADS
-        assert work.window(work.Bound(here=0.0, rows=1.0), 1e-3, workers) >= workers
-    assert Desk()._threads.total_tokens == work.THREADS
+        assert turn.window(work.WorkBound(here=1.0, rows=0.0), 1e-3, workers) >= workers + turn.THREADS
+        assert turn.window(work.WorkBound(here=0.0, rows=1.0), 1e-3, workers) >= workers
+    assert Desk()._threads.total_tokens == turn.THREADS
 
 
 def settings(folder: Path, tick: float) -> Settings:
@@ -183,7 +186,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) ->
 def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 0.0))
+    monkeypatch.setattr(gateways, "bound_work", lambda *_: work.WorkBound(0.0, 0.0))
     with served.at_its_ticks(settings(tmp_path, 0.004)) as found:  # less than any question takes
         job = asked(found)
         ann, olga = (found.settings.people[name] for name in ("ann0", "olga"))

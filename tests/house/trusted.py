@@ -52,7 +52,7 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
     "another package": ("engines/outside.py",),
 }
 # An owner's report, which no question uses, and the only files that open it.
-REPORTS = {"inspection": {"dataset.py", "command/inspect.py", "gateway/settings/sources.py"}}
+REPORTS = {"inspection": {"dataset.py", "command/inspect.py", "flat.py"}}
 # What other rooms name of the rooms that hold rows, counts and coins. Each is a declaration, a secret name or a door
 # through which a source goes in and nothing comes out but a release or the owner's own view of the owner's own data.
 DECLARED = ("aggregates.measures", "aggregates.totals", "aggregates.value_counts.Grid")
@@ -69,14 +69,23 @@ WORDS = (
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
 OWNERS = ("engines.preparation", "engines.prepared.file.read_state")
+# What `engines/__init__.py` offers: where rows are and in which state, what a filter means, what a column may hold.
+OFFERED = tuple(
+    f"engines.{name}"
+    for name in (
+        "Address", "DuckDBEngine", "Engine", "Grid", "SourceKind", "Totals", "file_bytes", "identify_source",
+        "parse_filter", "parse_type",
+    )
+)  # fmt: skip
 SIMULATED = ("aggregates", "draws", "mechanisms")
 MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
     "command": (*WORDS, *OWNERS, "engines.registry", "engines.postgres.connection", "engines.duckdb.candidates"),
     "demo": ("engines.duckdb.tables",),
-    "flat": ("engines.prepared.file.read_state", "engines.preparation", "engines.sources.files"),
-    "forecast": SIMULATED,
-    "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
+    "filter_texts": FILTERS,
+    "flat": (*OWNERS, "engines.sources.files"),
+    "forecast": (*SIMULATED, *FILTERS, "engines.address"),
+    "gateway": (*OFFERED, *SECRET),
     "inspection": ("engines",),
     "mcp": SECRET,
     "papers": SIMULATED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpselect.gateway.agents import open_desk
+from dpselect.gateway.web.agents import open_desk
 from dpselect.mcp.tools import AgentTools
 from tests.gateway.conftest import questions_share_a_duckdb, served  # noqa: F401 # fixtures
 from tests.gateway.served import Served

@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.errors import GatewayError, ParameterError
 from dpselect.gateway import views
-from dpselect.gateway.agents import open_desk
+from dpselect.gateway.web.agents import open_desk
 from dpselect.mcp.desk import describe_error, remote_desk
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE_TOOLS, PAID_BEFORE, AgentTools, summarize_release

@@ -23,18 +23,10 @@ import dpselect.pandas
 from dpselect.accounting import calibration
 from dpselect.command.main import main
 from dpselect.flat import dataset_of
+from dpselect.gateway.settings.kinds import Amount, Role
+from dpselect.gateway.settings.server import Person, ServerSettings
 from dpselect.gateway.settings.tokens import digest, fresh_token
-from dpselect.gateway.settings.values import (
-    Amount,
-    Bounds,
-    DataSettings,
-    Person,
-    Role,
-    ServerSettings,
-    Settings,
-    Sizes,
-    WeightColumn,
-)
+from dpselect.gateway.settings.values import Bounds, DataSettings, Settings, Sizes, WeightColumn
 from dpselect.mechanisms.set_union import renyi_shaped
 from dpselect.queries.plan import Plan, plan_class
 from dpselect.remote.address import address_of

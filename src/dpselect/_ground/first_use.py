@@ -9,12 +9,17 @@ from typing import Any
 
 
 def lazy_attributes(package: str, module_of_name: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package that imports each of these names from its module at first use."""
+    """Return the `__getattr__` of a package that imports each of these names from its module at first use.
+
+    A module is one of the package, or one of a lower room by its whole path; `module:name` has another name there.
+    """
 
     def fetch(name: str) -> object:
         if name not in module_of_name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: object = getattr(import_module(f"{package}.{module_of_name[name]}"), name)
+        module, _, name_there = module_of_name[name].partition(":")
+        path = module if module.startswith("dpselect.") else f"{package}.{module}"
+        value: object = getattr(import_module(path), name_there or name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -73,7 +73,7 @@ def check(args: argparse.Namespace) -> None:
     """Print what a settings file declares, or raise SettingsError with every mistake."""
     check_installed("gateway check", "pydantic")
     from dpselect.gateway import declared
-    from dpselect.gateway.settings.cautions import warnings
+    from dpselect.gateway.settings.checks import warnings
     from dpselect.gateway.settings.reading import read
 
     settings = read(args.file)
@@ -85,8 +85,8 @@ def check(args: argparse.Namespace) -> None:
 
 
 def _check_sources(file: str, settings: Settings) -> None:
+    from dpselect.gateway.settings.checks import check_sources, missing_in_sources
     from dpselect.gateway.settings.reading import Mistake, SettingsError
-    from dpselect.gateway.settings.sources import check_sources, missing_in_sources
 
     mistakes = check_sources(settings)
     if mistakes:

@@ -95,9 +95,9 @@ def _open_desk(args: argparse.Namespace) -> Iterator[Desk]:
 
     file = Path(source).expanduser() if source.endswith(".toml") else None
     settings = _declare_settings(args) if file is None else read(file)
-    from dpselect.gateway.agents import open_desk
     from dpselect.gateway.gateway import Gateway
-    from dpselect.gateway.settings.values import Role
+    from dpselect.gateway.settings.kinds import Role
+    from dpselect.gateway.web.agents import open_desk
 
     person = settings.people.get(args.analyst)
     if person is None or person.role is not Role.ANALYST:

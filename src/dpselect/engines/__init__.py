@@ -1,1 +1,50 @@
-"""Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine."""
+"""Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine.
+
+Rooms outside of the trusted base import from here: where rows are and in which state, and what a filter means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpselect._ground.first_use import lazy_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.value_counts import Grid
+    from dpselect.engines.address import Address, SourceKind
+    from dpselect.engines.duckdb.engine import DuckDBEngine
+    from dpselect.engines.identity import file_bytes, identify_source
+    from dpselect.engines.port import Engine
+    from dpselect.engines.row_filter import parse as parse_filter
+    from dpselect.engines.sources.scans.declarations import parse_type
+
+_HOMES = {
+    "Address": "address",
+    "DuckDBEngine": "duckdb.engine",
+    "Engine": "port",
+    "Grid": "dpselect.aggregates.value_counts",
+    "SourceKind": "address",
+    "Totals": "dpselect.aggregates.totals",
+    "file_bytes": "identity",
+    "identify_source": "identity",
+    "parse_filter": "row_filter:parse",
+    "parse_type": "sources.scans.declarations",
+}
+
+__all__ = [
+    "Address",
+    "DuckDBEngine",
+    "Engine",
+    "Grid",
+    "SourceKind",
+    "Totals",
+    "file_bytes",
+    "identify_source",
+    "parse_filter",
+    "parse_type",
+]
+
+__getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

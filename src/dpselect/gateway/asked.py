@@ -9,27 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from dpselect import filter_texts
 from dpselect._ground import parameters
-from dpselect._ground.domain import Span
-from dpselect._ground.keys import composite_columns, format_key
 from dpselect._ground.parameters import suggest, suggest_parameter
-from dpselect.engines import row_filter
+from dpselect.engines import Address, parse_filter
 from dpselect.errors import ParameterError, came
-from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
-from dpselect.gateway.settings.kinds import plain
-from dpselect.gateway.settings.values import DataSettings, Key
-from dpselect.queries.facts import Facts
-from dpselect.queries.plan import Paying, Plan, parse_parts, plan_class, plan_question
-from dpselect.questions import schemas
-from dpselect.questions.kinds import domain_from_json
-from dpselect.questions.payment import Payment
-from dpselect.questions.questions import QUESTIONS, Question
-from dpselect.release.formatting import Json
+from dpselect.gateway.settings.kinds import Key, plain
+from dpselect.gateway.settings.values import DataSettings
+from dpselect.gateway.sources import dataset_of
+from dpselect.queries import Facts, Paying, Plan, parse_parts, plan_class, plan_question, with_integers
+from dpselect.questions import QUESTIONS, Payment, Question, Span, domain_from_json, format_key
+from dpselect.release import Json
 
 if TYPE_CHECKING:
     from dpselect import Budget, Dataset
-    from dpselect._ground.periods import Periods
+    from dpselect.ledger import Periods
 
 _DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
@@ -67,11 +62,8 @@ class AskedQuestion:
         """The periods of the question, each of which pays for it, and those that they are compared with."""
         if self.during is None:
             return None
-        if self.plan.others:
-            return _compare_periods(self.during, list(self.plan.others), self.settings)
-        from dpselect._ground.periods import parse_periods
-
-        return parse_periods(self.settings.time, self.settings.period, self.during, self.settings.timezone)
+        periods = self.settings.parse_periods(self.during)
+        return periods.compared_with(self.plan.others) if self.plan.others else periods
 
     @cached_property
     def key(self) -> str:
@@ -79,38 +71,27 @@ class AskedQuestion:
         data = self.settings
         row_settings: list[Any] = [data.user, data.table, data.split, data.time, data.period, data.timezone]
         row_settings += [data.types] if data.types else []
+        row_settings += [data.outside] if data.outside else []
         body = self.body
         if self.where is not None:  # what it means, however it is written; its columns have one spelling each
-            body["where"] = row_filter.parse(self.where).meaning
+            body["where"] = parse_filter(self.where).meaning
         text = json.dumps([body, row_settings], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
-        """Return the data set with the rows of this question, at their present place."""
-        from dpselect.flat import dataset_of
-
+    def dataset(self, budget: Budget | None = None) -> Dataset:
+        """Return the data set with the rows of this question; prepared data say themselves who their users are."""
         data = self.settings
-        max_items_per_user = self.plan.facts.max_items_per_user
-        time_arguments: dict[str, Any] = {}
-        if data.period is not None:
-            time_arguments = {
-                "time": data.time,
-                "period": data.period,
-                "during": self.during,
-                "timezone": data.timezone,
-            }
+        is_prepared = Address.parse(plain(data.source)).prepared is not None
         return dataset_of(
-            source,
-            user=None if prepared else plain(data.user),
-            item=plain(self.item) or None,
-            where=self.where,
-            max_items_per_user=max_items_per_user,
+            data,
+            self.item,
+            user=None if is_prepared else plain(data.user),
+            table=None if is_prepared else data.table,
             split=data.split,
-            table=None if prepared else data.table,
-            types=data.types or None,
-            outside=data.outside,
+            where=self.where,
+            during=self.during,
+            max_items_per_user=self.plan.facts.max_items_per_user,
             budget=budget,
-            **time_arguments,
         )
 
 
@@ -141,31 +122,26 @@ def parse_question(
     during_argument, share = arguments.pop("during", None), arguments.pop("share", None)
     verb = parameters.one_of("verb", arguments.get("verb"), QUESTIONS)
     item = _parse_item(verb, arguments.pop("item", None), settings)
-    unknown = next((name for name in arguments if name != "verb" and name not in plan_class(verb).fields()), None)
+    known_names = [*plan_class(verb).fields(), *_DATA_PARAMETERS]
+    unknown = next((name for name in arguments if name not in ("verb", *known_names)), None)
     if unknown is not None:
-        known_names = [*plan_class(verb).fields(), *_DATA_PARAMETERS]
-        raise ParameterError(
-            "body", f"hold parameters of {verb}", came(unknown), suggest_parameter(unknown, known_names)
-        )
-    for name, field in plan_class(verb).fields().items():
-        if name in arguments:
-            arguments[name] = schemas.as_integer(
-                arguments[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
-            )
+        hint = suggest_parameter(unknown, known_names)
+        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), hint)
+    arguments = with_integers(verb, arguments)
     for name in OF_TEXTS:
         if arguments.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(arguments[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
-        where = filters.resolve(where, settings.filters)
+        where = filter_texts.resolve(where, settings.filters)
     _fill_declared(verb, arguments, item, settings)
     _check_sizes(arguments, settings)
     during = _parse_during(during_argument, settings)
-    if arguments.get("compared_with") is not None:
-        arguments["compared_with"] = [*_compare_periods(during, arguments["compared_with"], settings).baseline.names]
+    if "compared_with" in arguments:
+        arguments["compared_with"] = _parse_compared(during, arguments["compared_with"], settings)
     plan = _plan_at_price(arguments, share, partial(paying, settings)).of(
-        _DeclaredFacts(settings.split, composite_columns(item)), BOUND
+        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND
     )
     _check_columns(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
@@ -215,25 +191,25 @@ def _parse_during(argument: object, settings: DataSettings) -> tuple[str, ...] |
         if argument is not None:
             raise ParameterError("during", "be left out, because the data have no periods", came(argument))
         return None
-    from dpselect._ground.periods import MAX_PERIODS, parse_periods
+    from dpselect.ledger import MAX_PERIODS
 
     if isinstance(argument, list) and len(argument) > MAX_PERIODS:
         raise ParameterError("during", f"name at most {MAX_PERIODS} periods", "more", "ask by longer periods")
     if argument is None:
         raise ParameterError("during", f"name a {settings.period}, as the promise is for each by itself", "nothing")
-    return parse_periods(settings.time, settings.period, argument, settings.timezone).names
+    return settings.parse_periods(argument).names
 
 
-def _compare_periods(during: tuple[str, ...] | None, argument: object, settings: DataSettings) -> Periods:
-    """Return the periods of the question with those that they are compared with."""
+def _parse_compared(during: tuple[str, ...] | None, argument: object, settings: DataSettings) -> list[str]:
+    """Return the names of the periods with which those of the question are compared."""
     if during is None:
         raise ParameterError("compared_with", "be left out, because the data have no periods", came(argument))
-    from dpselect._ground.periods import MAX_PERIODS, parse_periods
+    from dpselect.ledger import MAX_PERIODS
 
     names = [argument] if isinstance(argument, str) else argument
     if not isinstance(names, list) or len(names) > MAX_PERIODS:
         raise ParameterError("compared_with", f"be a list of at most {MAX_PERIODS} names of periods", came(argument))
-    return parse_periods(settings.time, settings.period, during, settings.timezone).compared_with(names)
+    return [*settings.parse_periods(during).compared_with(names).baseline.names]
 
 
 def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: DataSettings) -> None:
@@ -241,9 +217,9 @@ def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: Da
     if verb in ("choose", "histogram") and arguments.get("domain") is None and isinstance(item, str):
         labels = settings.domains.get(item)
         if labels is not None:
-            from dpselect.release import typed
+            from dpselect.release import label_to_json
 
-            arguments["domain"] = [typed.label_to_json(label) for label in labels]
+            arguments["domain"] = [label_to_json(label) for label in labels]
     if verb == "quantile":
         bounds = settings.values[str(item)]
         if arguments.get("bounds") is None:

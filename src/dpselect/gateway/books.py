@@ -9,12 +9,13 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterator
 
-from dpselect._ground.periods import Periods
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings, Settings
 from dpselect.ledger import (
     Account,
     Entry,
@@ -22,6 +23,7 @@ from dpselect.ledger import (
     Ledger,
     LedgerBudget,
     Outcome,
+    Periods,
     PromiseBudget,
     Standing,
     cost_and_rest,

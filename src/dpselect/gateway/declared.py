@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpselect._ground.budget_parts import percent
-from dpselect._ground.keys import key_to_text
 from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.reading import Mistake
-from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.ledger import Account, Charge, DataAccount, Ledger, parse_grant
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings, Settings
+from dpselect.ledger import Account, Charge, DataAccount, Ledger, key_to_text, parse_grant, percent
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"
 SETTINGS = "the settings"  # who grants what they declare

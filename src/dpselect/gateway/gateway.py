@@ -10,55 +10,37 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpselect import Release
-from dpselect.draws.entropy import fresh_key
+from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import declared, forecasts, limits, work
+from dpselect.forecast import bound_work
+from dpselect.gateway import declared, forecasts
+from dpselect.gateway.admission import Admission
+from dpselect.gateway.answers import Answer, Answers
 from dpselect.gateway.asked import AskedQuestion, open_data, parse_question
 from dpselect.gateway.books import Books
-from dpselect.gateway.jobs import FINAL, Job, JobState, cost, moment
+from dpselect.gateway.jobs import FINAL, Job, JobState
 from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.people import People, Renewal
-from dpselect.gateway.problems import CLOSED, PUT_BACK_DETAIL, REJECTED, Refused, problem
+from dpselect.gateway.problems import REJECTED, Refused, problem
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.runner import NOTHING, Runner
-from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
-from dpselect.gateway.sources import Sources, unpinned
-from dpselect.gateway.store import PUT_BACK, Jobs, lock_folder
-from dpselect.ledger import Account, Entry
-from dpselect.release.archive import restore_release
-from dpselect.release.formatting import Json
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings, Settings
+from dpselect.gateway.sources import Sources
+from dpselect.gateway.store import Jobs
+from dpselect.gateway.tables import lock_folder
+from dpselect.gateway.turn import window
+from dpselect.ledger import Standing
+from dpselect.release import Json
 
 _SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
-REPEATED = "nothing: this is the stored answer to the same question"
-DAY = 24 * 3600.0  # seconds
-A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
 _LONGEST_KEY = 200  # characters of an idempotency key
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A release that was paid for, with its question. All who may use the data may read it."""
-
-    id: str
-    release: Release
-    data: str
-    question: dict[str, Any]
-    asked_at: str
-    by: str
-
-    @cached_property
-    def json(self) -> bytes:
-        """The release as JSON, written once."""
-        return self.release.to_json().encode("utf-8", "backslashreplace")
 
 
 class Gateway:
@@ -79,11 +61,12 @@ class Gateway:
             self.jobs.declare(data.name, data.tick)
         self.people: People = People(settings.people, self.jobs.secret, self.jobs, server)
         self.sources: Sources = Sources()
+        self.answers: Answers = Answers(self.jobs, self.books, self.log, self._forget_known)
+        self.admission: Admission = Admission(server, self.jobs, self.books, self.metrics)
         self._watchers: set[Callable[[str], None]] = set()
         self.runner: Runner = Runner(
             self.jobs,
             self.books,
-            self.sources,
             self._question_of,
             self.log,
             self.metrics,
@@ -92,16 +75,15 @@ class Gateway:
         )
         self._waiting = Recent[AskedQuestion](PLANNED)  # planned here, by the ids of their jobs
         self._known: Recent[tuple[AskedQuestion, Job]]
-        self._answers: Recent[Answer]
         self._forget_known()
         self._renewal = None if file is None else Renewal(file, self._apply_people, self.log)
 
     def start(self) -> None:
         """Begin to run questions, first those left by a server that died."""
-        import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
+        from dpselect.engines import DuckDBEngine  # noqa: F401 # a third of a second, in no question's window
 
         sys.setswitchinterval(_SWITCH)
-        self._find_lost_answers()
+        self.answers.find_lost()
         self.runner.recover()
         self.runner.start()
         self.books.start()
@@ -168,26 +150,24 @@ class Gateway:
         """Return what to expect of a question, and its price."""
         question = self.question(person, body)
         standings = self.books.standings(question.settings, person, question.periods)
-        return {**forecasts.forecast(question, standings), "price": self._price(person, question)}
+        return {**forecasts.forecast(question, standings), "price": self._price(person, question, standings)}
 
     def price(self, person: Person, body: object) -> dict[str, Json]:
         """Return what a question costs, and what is left after it."""
-        return self._price(person, self.question(person, body))
+        question = self.question(person, body)
+        return self._price(person, question, self.books.standings(question.settings, person, question.periods))
 
-    def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
-        free = not question.fresh and self._find_answer(self._key(question)) is not None
-        standings = self.books.standings(question.settings, person, question.periods)
-        share = forecasts.part_of_whole(question.plan, standings)
-        source = self.sources.find_source(question.settings)
-        plan = question.dataset(source.location, prepared=source.prepared).with_rows(question.plan)
-        return limits.with_limits(
-            person, forecasts.price(question, standings, plan.accuracy.sentences, free=free), share
-        )
+    def _price(self, person: Person, question: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
+        free = not question.fresh and self.answers.find_paid(self._key(question)) is not None
+        sentences = question.dataset().with_rows(question.plan).accuracy.sentences
+        return forecasts.price(person, question, standings, sentences, free=free)
 
     def _key(self, question: AskedQuestion) -> str:
         """Return the key of a question and of the present state of its data."""
-        state = self.sources.find_source(question.settings).state
-        return hashlib.sha256(f"{question.key} {unpinned() if state is None else state}".encode()).hexdigest()
+        state = self.sources.find_state(question.settings)
+        if state is None:  # nobody can tell it: no two questions are the same
+            state = fresh_key().hex()
+        return hashlib.sha256(f"{question.key} {state}".encode()).hexdigest()
 
     # ---- asking ---------------------------------------------------------------------------------------------
 
@@ -227,7 +207,7 @@ class Gateway:
         sent_job = self._find_sent(person, idempotency_key, question)
         if sent_job is not None:
             return sent_job
-        paid_job = None if question.fresh else self._find_answer(key)
+        paid_job = None if question.fresh else self.answers.find_paid(key)
         same_job = None if question.fresh else self.jobs.find_same(person.name, key)
         if same_job is not None and same_job.state is JobState.ANSWERED and idempotency_key is None:
             self.metrics.count("dpselect_repeats_total")
@@ -246,7 +226,7 @@ class Gateway:
             idempotency_key=idempotency_key,
             fresh=question.fresh,
         )
-        job, admit = self._admit(person, question, job, paid_job)
+        job, admit = self.admission.decide(person, question, job, paid_job)
         try:
             self.jobs.add(job, admit)
         except LedgerError:
@@ -278,60 +258,12 @@ class Gateway:
                 raise
             return sent_job
 
-    def _admit(
-        self, person: Person, question: AskedQuestion, job: Job, paid_job: Job | None
-    ) -> tuple[Job, Callable[[], None]]:
-        """Return the job, answered where somebody paid for that before, and the check whether there is room for it.
-
-        The check runs in the transaction that adds the job. Of the budget only the reservation itself is certain; what
-        would be refused later is refused at once.
-        """
-        account = Account(dataset=job.data, analyst=person.name)
-        if paid_job is not None and paid_job.settle is not None:
-            free = replace(job, state=JobState.ANSWERED, answer=paid_job.id, cost=cost(0.0, REPEATED, repeated=True))
-            return free, partial(self._admit_free, person, job, paid_job.settle)
-        if job.tick * 2.0 ** self.jobs.slips_of(job.data) > LATEST:
-            raise Refused("unavailable", CLOSED)
-        share = Fraction()
-        for period, standing in self.books.ledger.standings(account, question.periods).items():
-            ceiling = standing.ceiling_at(question.plan.price_at)
-            if not standing.admits(ceiling):
-                raise standing.refusal(ceiling, period)
-            share = max(share, standing.part(ceiling))
-        limits.check_share(person, share)
-        job = replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
-        return job, partial(self._check_room, person, job)
-
-    def _admit_free(self, person: Person, job: Job, settle: int) -> None:
-        """Refuse what the gateway does not store any more today, and record who is given a stored answer."""
-        self._check_day(person, job)
-        self.books.note_repeat(Account(dataset=job.data, analyst=person.name), settle)
-        self.metrics.count("dpselect_repeats_total")
-        self.metrics.count("dpselect_questions_total", 'state="answered"')
-
-    def _check_day(self, person: Person, job: Job) -> int:
-        """Refuse what the gateway does not store any more today; return the number of new questions of the day."""
-        questions, characters, new = self.jobs.of_day(person.name, job.asked_at - DAY)
-        if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
-            raise Refused("too-many", "You have asked as many questions today as the gateway stores.", after=3600)
-        return new
-
-    def _check_room(self, person: Person, job: Job) -> None:
-        """Refuse a new question if too many wait, or one too many in a day."""
-        new, server = self._check_day(person, job), self.settings.server
-        waiting_all, waiting_own = self.jobs.waiting(person.name)
-        if waiting_own >= server.waiting_each:
-            raise Refused("too-many", f"{waiting_own} of your questions are waiting, the most allowed.", after=5)
-        if waiting_all >= server.waiting:
-            raise Refused("busy", "The gateway's queue is full. Try again soon.", after=5)
-        limits.check_day(person, new)
-
     def _find_tick(self, question: AskedQuestion) -> float:
         """Return the seconds from a question's start to its end, by its parameters and the owner's declarations."""
         data, plan = question.settings, question.plan
         periods = 1 if question.periods is None else len(question.periods.all)
-        work_bound = work.bound(plan, question.where, question.item, data, periods)
-        seconds = work.window(work_bound, float(data.tick), self.settings.server.workers)
+        work = bound_work(plan, question.where, question.item, data, periods)
+        seconds = window(work, float(data.tick), self.settings.server.workers)
         if seconds > max(data.longest, data.tick):
             requirement = f"take at most {float(data.longest):g} s by what the owner declared of the data"
             hint = "ask of fewer groups or items, or with a shorter filter"
@@ -360,91 +292,35 @@ class Gateway:
         self._notify_watchers(number)
         return cancelled.to_dict()
 
-    def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
-        """Approve or reject a question that waits for approval."""
+    def approve(self, person: Person, number: str) -> dict[str, Json]:
+        """Approve a question that waits for approval."""
+        return self._decide(person, number, state=JobState.QUEUED, approved_by=person.name)
+
+    def reject(self, person: Person, number: str) -> dict[str, Json]:
+        """Reject a question that waits for approval."""
+        details = problem("rejected", REJECTED)
+        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=NOTHING)
+
+    def _decide(self, person: Person, number: str, *, state: JobState, **changes: Any) -> dict[str, Json]:
         job = self.job_of(person, number)
-        changes: dict[str, Any] = {"state": JobState.QUEUED, "approved_by": person.name}
-        if not approve:
-            changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
-        decided = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None
+        decided = self.jobs.change(job, state=state, **changes) if job.state is JobState.APPROVAL else None
         if decided is None:
             raise Refused("state", "The question is not waiting for approval.")
-        self.log("decided", job=number, by=person.name, approved=approve)
+        self.log("decided", job=number, by=person.name, approved=state is JobState.QUEUED)
         self._notify_watchers(number)
         self.runner.wake()
         return decided.to_dict()
 
     def answer(self, person: Person, number: str) -> Answer:
         """Return a release that was paid for, to everybody who may use its data."""
-        answer = self._answers.get(number)
-        if answer is None:
-            paid_job = self.jobs.answer(number)
-            settle = None if paid_job is None else self._find_settlement(paid_job)
-            release = None if settle is None else settle.release
-            if paid_job is None or release is None:
-                raise self._not_found(person, number)
-            answer = Answer(
-                number,
-                restore_release(release),
-                paid_job.data,
-                paid_job.body,
-                moment(paid_job.asked_at),
-                paid_job.analyst,
-            )
-            self._answers.put(number, answer, len(release))
-        if answer.data not in self.open_to(person):
-            raise Refused("not-found", "There is no answer with that id.")
-        return answer
-
-    def _not_found(self, person: Person, number: str) -> Refused:
-        """Return why there is no such answer: to those who may use the data also that it was lost."""
-        job = self.jobs.find(number)
-        if job is None or job.problem != PUT_BACK or job.data not in self.open_to(person):
-            return Refused("not-found", "There is no answer with that id.")
-        self._forget_known()  # another process may have noticed it
-        return Refused("not-found", PUT_BACK_DETAIL)
-
-    # ---- answers that an older copy of the ledger lacks ------------------------------------------------------
-
-    def _find_settlement(self, paid_job: Job) -> Entry | None:
-        """Return the entry of the ledger with the answer that this question paid for.
-
-        Where there is none, an older copy of the ledger was put in its place, and whoever was given the answer lost it.
-        """
-        entry = self._find_entry(paid_job)
-        if entry is not None:
-            return entry
-        self.jobs.lose_answer(paid_job)
-        self._forget_known()
-        self.log("lost", job=paid_job.id, data=paid_job.data, said="the ledger has no record of this answer")
-        return None
-
-    def _find_entry(self, paid_job: Job) -> Entry | None:
-        entry = None if paid_job.settle is None else self.books.ledger.entry(paid_job.settle)
-        return entry if entry is not None and entry.digest == paid_job.settle_digest else None
-
-    def _find_answer(self, key: str) -> Job | None:
-        """Return the question that paid for the latest answer to a question about data in one state."""
-        paid_job = self.jobs.answer_to(key)
-        while paid_job is not None and self._find_settlement(paid_job) is None:
-            paid_job = self.jobs.answer_to(key)
-        return paid_job
-
-    def _find_lost_answers(self) -> None:
-        """Find all answers that the ledger lacks: entries are chained, so those before the last that is there are."""
-        paid_job = self.jobs.latest_answer()
-        if paid_job is not None and not self._find_entry(paid_job):  # the ledger may continue the one that was in use
-            self.jobs.follow(self.books.former_answers())
-            paid_job = self.jobs.latest_answer()
-        while paid_job is not None and self._find_settlement(paid_job) is None:
-            paid_job = self.jobs.latest_answer()
-
-    def _forget_known(self) -> None:
-        self._known, self._answers = Recent[tuple[AskedQuestion, Job]](PLANNED), Recent[Answer]()
+        return self.answers.find(number, self.open_to(person))
 
     def answer_at_hand(self, person: Person, number: str) -> Answer | None:
         """Return an answer if it is in memory, without waiting for a disk."""
-        return None if self._answers.get(number) is None else self.answer(person, number)
+        return self.answer(person, number) if self.answers.has_at_hand(number) else None
+
+    def _forget_known(self) -> None:
+        self._known = Recent[tuple[AskedQuestion, Job]](PLANNED)
 
 
 def _request_key(person: Person, raw: bytes) -> tuple[object, ...]:

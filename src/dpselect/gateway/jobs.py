@@ -5,17 +5,15 @@ A job is queued, runs, and ends once: when its answer is due, not when there is 
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 
-from dpselect.release.formatting import Json
+from dpselect.release import Json
 
 
 class JobState(StrEnum):
-    """How far a question has come."""
+    """The states of a question."""
 
     APPROVAL = "approval"  # somebody else must approve first
     QUEUED = "queued"
@@ -103,45 +101,3 @@ def cost(share: float, sentence: str, *, repeated: bool = False, left: float | N
 def moment(seconds: float) -> str:
     """Format a time in UTC as ISO 8601, to milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-# ---- as a row -----------------------------------------------------------------------------------------------
-
-NAMES = [field.name for field in fields(Job)]
-COLUMNS = ", ".join(NAMES)
-_JSON = ("body", "cost", "problem")
-_TIMES = ("asked_at", "tick", "started_at")
-MICRO = 1_000_000
-
-
-def row_of(job: Job) -> list[str | int | None]:
-    """Return a job as a row. Times are whole microseconds, so that every store keeps them alike."""
-    return [_format_cell(name, getattr(job, name)) for name in NAMES]
-
-
-def _format_cell(name: str, value: object) -> str | int | None:
-    if value is None:
-        return None
-    if name in _JSON:
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    if name in _TIMES and isinstance(value, (int, float)):
-        return round(value * MICRO)
-    if isinstance(value, bool):
-        return int(value)
-    return value if isinstance(value, int) else str(value)
-
-
-def job_of(row: tuple[object, ...]) -> Job:
-    """Return the job of a row that `row_of` wrote."""
-    values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
-    for name in _JSON:
-        values[name] = None if values[name] is None else json.loads(values[name])
-    for name in _TIMES:
-        values[name] = None if values[name] is None else values[name] / MICRO
-    return Job(**(values | {"state": JobState(values["state"]), "fresh": bool(values["fresh"])}))
-
-
-def changed_cells(job: Job, changes: dict[str, Any]) -> tuple[Job, dict[str, str | int | None]]:
-    """Return the job after some changes, and the cells that they change."""
-    changed_job = replace(job, **changes)
-    return changed_job, {name: _format_cell(name, getattr(changed_job, name)) for name in changes}

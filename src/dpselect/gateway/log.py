@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from dpselect.errors import DataError, LedgerError, SourceError
-from dpselect.release.formatting import Json
+from dpselect.release import Json
 
 
 class Log:

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from dpselect.draws.entropy import fresh_key
+from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, ParameterError, install_hint
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
+from dpselect.gateway.settings.server import Oidc, Person, Proxy, ServerSettings
 from dpselect.gateway.settings.tokens import digest
-from dpselect.gateway.settings.values import Oidc, Person, Proxy, ServerSettings, Settings
+from dpselect.gateway.settings.values import Settings
 
 if TYPE_CHECKING:
     from dpselect.gateway.store import Jobs

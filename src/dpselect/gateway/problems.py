@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect.errors import BudgetError, DpselectError, LedgerError, ParameterError, SourceError
-from dpselect.release.formatting import Json
+from dpselect.release import Json
 
 
 @dataclass(frozen=True)

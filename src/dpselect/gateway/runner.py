@@ -10,10 +10,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from dpselect import Release
-from dpselect._ground.budget_parts import format_cost
 from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.asked import AskedQuestion
@@ -21,13 +20,13 @@ from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
-from dpselect.gateway.settings.values import LATEST
-from dpselect.gateway.sources import Sources
+from dpselect.gateway.settings.kinds import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
-from dpselect.ledger import Account, Entry, EntryKind, hash_question
-from dpselect.release.formatting import Json
+from dpselect.ledger import Account, Entry, EntryKind, format_cost, hash_question
+from dpselect.release import Json
 
+V = TypeVar("V")
 LOOK = 0.25  # seconds between two looks for questions of other processes
 _RECOVER = 4.0  # seconds between two looks for servers that died
 PAUSE = 2.0  # seconds for which a store that fails is left alone
@@ -40,14 +39,13 @@ class Runner:
         self,
         jobs: Jobs,
         books: Books,
-        sources: Sources,
         plan_question: Callable[[Job], AskedQuestion],
         log: Log,
         metrics: Metrics,
         notify: Callable[[str], None],
         workers: int,
     ) -> None:
-        self._jobs, self._books, self._sources, self._plan_question = jobs, books, sources, plan_question
+        self._jobs, self._books, self._plan_question = jobs, books, plan_question
         self._log, self._metrics, self._notify = log, metrics, notify
         self._wake = threading.Condition()
         self._claiming = threading.Lock()
@@ -138,7 +136,7 @@ class Runner:
         question = self._plan_question(job)
         turn.began = time.monotonic()  # all before it follows from parameters
         note(durable=False, started_at=time.time())
-        data, source = question.settings, self._sources.find_source(question.settings)
+        data = question.settings
         budget = TimedBudget(
             self._books.ledger,
             turn,
@@ -148,8 +146,7 @@ class Runner:
             snapshot=data.snapshot,
             approved_by=job.approved_by,
         )
-        dataset = question.dataset(source.location, prepared=source.prepared, budget=budget)
-        release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
+        release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.over = True
         answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
@@ -219,21 +216,28 @@ class Runner:
 
     def _after_failure(self, job: Job, failure: dict[str, Json]) -> dict[str, Any] | None:
         """Return the end of a failed question by the ledger, once it can be read; None if another server has it."""
+
+        def read_end() -> dict[str, Any] | None:
+            current = self._jobs.find(job.id)
+            if current is None or current.state is not JobState.RUNNING or current.server != job.server:
+                return None
+            entry = self._find_entry(current)
+            if entry is not None and entry.kind is EntryKind.SETTLE:
+                return self._answer_changes(current, entry)  # after all, and only the word of it got lost
+            spent = NOTHING if entry is None else self._cost_of_entry(entry)
+            return {"state": JobState.FAILED, "problem": failure, "cost": spent}
+
+        return self._insist(job, read_end, "what a question cost cannot be read")
+
+    def _insist(self, job: Job, action: Callable[[], V], event: str) -> V | None:
+        """Return the value of an action, however often it takes; None if the gateway stops before."""
         while True:
             try:
-                current = self._jobs.find(job.id)
-                if current is None or current.state is not JobState.RUNNING or current.server != job.server:
-                    return None
-                entry = self._find_entry(current)
-                if entry is not None and entry.kind is EntryKind.SETTLE:
-                    return self._answer_changes(current, entry)  # after all, and only the word of it got lost
-                spent = NOTHING if entry is None else self._cost_of_entry(entry)
+                return action()
             except LedgerError as error:
-                self._log.failed("what a question cost cannot be read", error, job=job.id)
+                self._log.failed(event, error, job=job.id)
                 if self._ending.wait(PAUSE):
                     return None
-            else:
-                return {"state": JobState.FAILED, "problem": failure, "cost": spent}
 
     def _find_entry(self, job: Job) -> Entry | None:
         """Return the entry of a question that broke off: its settlement, or a hold under which rows may have been read.
@@ -265,13 +269,8 @@ class Runner:
 
         Returns False if that was not done: the gateway stops, or another server took the question over.
         """
-        while True:
-            try:
-                return self._jobs.change(job, **changes) is not None
-            except LedgerError as error:
-                self._log.failed("the end of a question cannot be written", error, job=job.id)
-                if self._ending.wait(PAUSE):
-                    return False
+        event = "the end of a question cannot be written"
+        return self._insist(job, lambda: self._jobs.change(job, **changes), event) is not None
 
     # ---- questions of servers that died ---------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 
 from dpselect.errors import OutputError
-from dpselect.gateway.settings.values import ServerSettings
+from dpselect.gateway.settings.server import ServerSettings
 from dpselect.gateway.web.guards import App
 
 HEADERS = 32 * 1024  # bytes of a request's head

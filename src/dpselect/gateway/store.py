@@ -1,4 +1,4 @@
-"""Where questions are kept: one table, in a SQLite file of the gateway's own, or PostgreSQL.
+"""Where questions are kept: one table, in a SQLite file of the gateway's own, or PostgreSQL (`tables.py`).
 
 The ledger is the memory of what was paid and answered. What is kept here is who asked what, how far it came, and which
 entry of the ledger answers it.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,40 +16,25 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpselect.draws.entropy import fresh_key
-from dpselect.errors import LedgerError, OutputError
-from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, changed_cells, cost, job_of, row_of
+from dpselect.draws import fresh_key
+from dpselect.gateway.jobs import NEXT, Job, JobState, cost
 from dpselect.gateway.problems import PUT_BACK_DETAIL, problem
-from dpselect.ledger import Cell, Entry, Store, StoreDialect, create_store, open_store
-
-if sys.platform != "win32":
-    import fcntl
-
-_LOCK = "gateway.lock"
-_SCHEMA = "dpselect_gateway"
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS job (
-        id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
-        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL,
-        idempotency_key TEXT,
-        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole},
-        settle_digest TEXT, answer TEXT, cost TEXT, problem TEXT, server TEXT,
-        approved_by TEXT, question TEXT
-    )""",
-    "CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (analyst, idempotency_key) WHERE idempotency_key IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",
-    "CREATE INDEX IF NOT EXISTS job_same ON job (key, analyst)",
-    "CREATE INDEX IF NOT EXISTS job_open ON job (state) WHERE state IN ('approval', 'queued', 'running')",
-    "CREATE UNIQUE INDEX IF NOT EXISTS job_settle ON job (settle) WHERE settle IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS job_answer ON job (answer) WHERE answer IS NOT NULL",
-    "CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
-    "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
+from dpselect.gateway.tables import (
+    COLUMNS,
+    MICRO,
+    NAMES,
+    changed_cells,
+    job_of,
+    lock_number,
+    open_file,
+    open_postgres,
+    row_of,
 )
+from dpselect.ledger import Cell, Entry, Store, StoreDialect
+
 _GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
 PUT_BACK = problem("lost", PUT_BACK_DETAIL)
 _UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
-_WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 
 
 class Jobs:
@@ -67,10 +50,10 @@ class Jobs:
         self._store: Store = self._open()
 
     def _open(self) -> Store:
-        store = _open_postgres(self._location) if isinstance(self._location, str) else _open_file(self._location)
+        store = open_postgres(self._location) if isinstance(self._location, str) else open_file(self._location)
         try:
             if store.dialect is StoreDialect.POSTGRES:
-                store.run("SELECT pg_advisory_lock(?)", (_lock_number(self.server),))
+                store.run("SELECT pg_advisory_lock(?)", (lock_number(self.server),))
         except BaseException:
             store.close()
             raise
@@ -307,9 +290,9 @@ class Jobs:
         with self._using() as store:
             if store.dialect is StoreDialect.SQLITE:
                 return True
-            has_lock = store.run("SELECT pg_try_advisory_lock(?)", (_lock_number(server),)) == [(True,)]
+            has_lock = store.run("SELECT pg_try_advisory_lock(?)", (lock_number(server),)) == [(True,)]
             if has_lock:
-                store.run("SELECT pg_advisory_unlock(?)", (_lock_number(server),))
+                store.run("SELECT pg_advisory_unlock(?)", (lock_number(server),))
             return has_lock
 
     def _select_one(self, clause: str, values: Sequence[Cell]) -> Job | None:
@@ -377,74 +360,3 @@ def _lose(store: Store, number: str) -> None:
     store.run("UPDATE job SET settle = NULL, settle_digest = NULL WHERE id = ?", (number,))
     values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(_UNRECORDED), number, str(JobState.ANSWERED))
     store.run("UPDATE job SET state = ?, answer = NULL, problem = ?, cost = ? WHERE answer = ? AND state = ?", values)
-
-
-def _lock_number(server: str) -> int:
-    """Return a server's lock number: PostgreSQL's locks have 64 bits."""
-    return int.from_bytes(bytes.fromhex(server)[:8], "big", signed=True)
-
-
-def lock_folder(folder: Path) -> int | None:
-    """Lock a folder of questions for this process: two would each take the other for dead.
-
-    The system releases the lock however the process ends.
-    """
-    if sys.platform == "win32":
-        return None
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        hint = "stop it first; several processes need jobs = postgresql://..."
-        raise OutputError(f"another gateway serves the folder {folder}", hint) from None
-    return descriptor
-
-
-def _open_file(path: Path) -> Store:
-    store = open_store(path) if path.exists() and path.stat().st_size else _new_file(path)
-    _make_tables(store)
-    return store
-
-
-def _new_file(path: Path) -> Store:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)  # an empty one, of a process that died while it made it
-    store = create_store(path)
-    store.run("PRAGMA journal_mode=WAL")
-    return store
-
-
-def _open_postgres(address: str) -> Store:
-    store = open_store(address)
-    try:
-        with _store_lock(store):
-            store.run(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-            store.run(f"SET search_path = {_SCHEMA}, pg_temp")
-            _make_tables(store)
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
-@contextlib.contextmanager
-def _store_lock(store: Store) -> Iterator[None]:
-    """Hold the lock under which one process at a time makes the tables."""
-    store.run("SELECT pg_advisory_lock(?)", (_lock_number(_SCHEMA.encode().hex()),))
-    try:
-        yield
-    finally:
-        with contextlib.suppress(LedgerError):
-            store.run("SELECT pg_advisory_unlock(?)", (_lock_number(_SCHEMA.encode().hex()),))
-
-
-def _make_tables(store: Store) -> None:
-    """Make the tables that are not there yet."""
-    for statement in _TABLES[:-1]:
-        store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
-    if not store.run("SELECT id FROM meta"):
-        begin = "BEGIN IMMEDIATE" if store.dialect is StoreDialect.SQLITE else "BEGIN"
-        store.run(begin)
-        store.run(_TABLES[-1])
-        store.run("COMMIT")

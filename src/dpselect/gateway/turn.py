@@ -1,9 +1,9 @@
 """A question's turn: when it began, and when its answer leaves.
 
 An answer, or a failure, leaves one tick after its question began, whatever the rows made of the time. The tick follows
-from parameters and declared sizes (`work.py`). A little before it the answer is settled, so that what others see of the
-budget changes at a fixed time too. What is not ready then is late: the tick of its data doubles, for it as for all.
-What is late for the second time is given up (docs/gateway-threats.md).
+from parameters and declared sizes (`forecast/work.py`). A little before it the answer is settled, so that what others
+see of the budget changes at a fixed time too. What is not ready then is late: the tick of its data doubles, for it as
+for all. What is late for the second time is given up (docs/gateway-threats.md).
 """
 
 from __future__ import annotations
@@ -11,16 +11,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from dpselect import Release
 from dpselect.errors import LedgerError
+from dpselect.forecast import WorkBound
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
 _SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it
+THREADS = 2
+"""Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 LOOK = 0.05  # seconds between two looks whether somebody is late
+
+
+def window(work: WorkBound, tick: float, workers: int) -> float:
+    """Return the first of 1, 2, 4, 8 ... ticks that suffices for this work while all other workers are at theirs.
+
+    Workers and the threads that price questions share one interpreter, however many processors there are.
+    """
+    seconds = work.here * (workers + THREADS) + work.rows * workers
+    return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 
 @dataclass

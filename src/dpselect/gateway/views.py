@@ -11,23 +11,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from dpselect._ground.budget_parts import rounded_part
-from dpselect._ground.periods import parse_periods
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState, moment
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.kinds import ANY
-from dpselect.gateway.settings.values import DataSettings, Person, Role
+from dpselect.gateway.settings.kinds import ANY, Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.settings.values import DataSettings
 from dpselect.gateway.web.replies import Data
-from dpselect.ledger import Account, DataAccount, Ledger
-from dpselect.release.formatting import Json
+from dpselect.ledger import Account, DataAccount, Ledger, periods_between, rounded_part
+from dpselect.release import Json
 
 OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
 LISTED = 1_000  # characters of a parameter that lists of questions have too
 _NO_DATA = "There is no such data set, or you may not use it."
 _MOST_PERIODS = 60
-FORMS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 Body = dict[str, Json]
 
 
@@ -37,7 +35,7 @@ def me(gateway: Gateway, person: Person) -> Body:
 
 
 def people(gateway: Gateway, person: Person) -> list[Body]:
-    """Describe the people who share data with a person, without their tokens."""
+    """List who may sign in, without their tokens: people who share data with this person."""
     open_data, rows = gateway.open_to(person), list[Body]()
     for member in gateway.settings.people.values():
         names: list[Json] = [name for name in gateway.open_to(member) if name in open_data]
@@ -83,9 +81,8 @@ def periods(settings: DataSettings, now: datetime) -> list[str]:
     """List the periods that are offered, newest first: from the first that the owner names to the present one."""
     if settings.period is None or settings.since is None:
         return []
-    today = now.date()
-    name = today.strftime(FORMS.get(settings.period, f"%Y-Q{(today.month + 2) // 3}"))
-    names = parse_periods(settings.time, settings.period, f"{settings.since}..{name}", settings.timezone).names
+    first = settings.parse_periods(settings.since).all[0]
+    names = [period.name for period in periods_between(settings.period, first.start, now.date())]
     return [*reversed(names)][:_MOST_PERIODS]
 
 
@@ -112,7 +109,7 @@ def questions(gateway: Gateway, person: Person, after: str | None = None, limit:
 
 
 def answers(gateway: Gateway, person: Person, limit: int = 200) -> list[Body]:
-    """List all answers that a person may read, newest first."""
+    """List the answers that may be read: all are free."""
     paid_jobs = gateway.jobs.answers(list(gateway.open_to(person)), limit)
     return [
         {
@@ -139,7 +136,7 @@ def _format_amount(amount: Any) -> Body:
 
 
 def budget(gateway: Gateway, person: Person) -> list[Body]:
-    """List the balances of budgets: one's own, or for owner and auditor all."""
+    """List what is left of your quotas; owners and auditors see all."""
     ledger, open_, rows = gateway.books.ledger, gateway.open_to(person), list[Body]()
     for balance in ledger.balances():
         may_see = person.role is not Role.ANALYST or balance.account.analyst == person.name
@@ -184,12 +181,12 @@ def grant(gateway: Gateway, person: Person, body: object) -> Body:
 
 
 def record(gateway: Gateway, person: Person, name: str) -> Body:
-    """Return everything that was promised, asked and paid of one data set."""
-    from dpselect.audit.report import report
+    """Return the record of one data set: everything that was promised, asked and paid."""
+    from dpselect.audit import report_on_data
 
     settings = _find_data(gateway, person, name)
     with gateway.books.open_separately() as ledger:
-        report_of_data = report(ledger, settings.name)
+        report_of_data = report_on_data(ledger, settings.name)
         return {
             **report_of_data,
             "verification": _limit_to_data(person, report_of_data["verification"], [settings.name], ledger),

@@ -9,6 +9,16 @@ from dpselect._ground.first_use import lazy_attributes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpselect._ground.budget_parts import format_cost, percent, rounded_part
+    from dpselect._ground.keys import key_to_text
+    from dpselect._ground.periods import (
+        MAX_PERIODS,
+        PERIOD_KINDS,
+        Periods,
+        parse_periods,
+        parse_timezone,
+        periods_between,
+    )
     from dpselect.ledger.account import Account, Balance, clean_name, default_unit
     from dpselect.ledger.budget import LedgerBudget, PromiseBudget
     from dpselect.ledger.chains import Chain
@@ -18,7 +28,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
     from dpselect.ledger.question import Fingerprint
-    from dpselect.ledger.receipts import Priced, cost_and_rest
+    from dpselect.ledger.receipts import Priced, Quote, cost_and_rest, quote_price
     from dpselect.ledger.standing import DataAccount, Standing
 
 _HOMES = {
@@ -33,10 +43,14 @@ _HOMES = {
     "Fingerprint": "question",
     "Ledger": "ledger",
     "LedgerBudget": "budget",
+    "MAX_PERIODS": "dpselect._ground.periods",
     "Outcome": "entry",
+    "PERIOD_KINDS": "dpselect._ground.periods",
     "Pending": "entry",
+    "Periods": "dpselect._ground.periods",
     "Priced": "receipts",
     "PromiseBudget": "budget",
+    "Quote": "receipts",
     "Reservation": "entry",
     "Standing": "standing",
     "Store": "port",
@@ -46,12 +60,22 @@ _HOMES = {
     "cost_and_rest": "receipts",
     "create_store": "places",
     "default_unit": "account",
+    "format_cost": "dpselect._ground.budget_parts",
     "hash_question": "entry",
+    "key_to_text": "dpselect._ground.keys",
     "open_store": "places",
     "parse_grant": "charge",
+    "parse_periods": "dpselect._ground.periods",
+    "parse_timezone": "dpselect._ground.periods",
+    "periods_between": "dpselect._ground.periods",
+    "percent": "dpselect._ground.budget_parts",
+    "quote_price": "receipts",
+    "rounded_part": "dpselect._ground.budget_parts",
 }
 
 __all__ = [
+    "MAX_PERIODS",
+    "PERIOD_KINDS",
     "ZERO",
     "Account",
     "Balance",
@@ -66,8 +90,10 @@ __all__ = [
     "LedgerBudget",
     "Outcome",
     "Pending",
+    "Periods",
     "Priced",
     "PromiseBudget",
+    "Quote",
     "Reservation",
     "Standing",
     "Store",
@@ -76,9 +102,17 @@ __all__ = [
     "cost_and_rest",
     "create_store",
     "default_unit",
+    "format_cost",
     "hash_question",
+    "key_to_text",
     "open_store",
     "parse_grant",
+    "parse_periods",
+    "parse_timezone",
+    "percent",
+    "periods_between",
+    "quote_price",
+    "rounded_part",
 ]
 
 __getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

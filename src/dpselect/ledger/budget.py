@@ -27,7 +27,7 @@ from dpselect.ledger.charge import ZERO, Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid
+from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid, quote_price
 from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archive_release, restore_release
@@ -333,21 +333,13 @@ class LedgerBudget(Budget):
         """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
         plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        standings = self._standings(during, plan)
-        return float(max(standing.part(standing.ceiling_at(plan.price_at)) for standing in standings))
+        return float(quote_price(plan, self._standings(during, plan)).part)
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""
         plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        held_ceilings = [(standing, standing.ceiling_at(plan.price_at)) for standing in self._standings(during, plan)]
-        share_before, share_after = (
-            min(standing.left for standing, _ in held_ceilings),
-            min(standing.left_with(ceiling) for standing, ceiling in held_ceilings),
-        )
-        return describe_cost(
-            share_before, share_after, fits=all(standing.admits(ceiling) for standing, ceiling in held_ceilings)
-        )
+        return quote_price(plan, self._standings(during, plan)).sentence
 
     def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
         """Return how many more questions like this one fit at least, if nobody else asks; the ledger is asked.

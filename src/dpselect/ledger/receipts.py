@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
-from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
+from dpselect._ground.budget_parts import cost_between, describe_cost, format_cost, rounded_part
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.limits import Taken
 from dpselect.accounting.prices import Price, Spent
@@ -98,6 +100,40 @@ def account_receipt(
         numbers,
         price,
         (standing.account, standing.order),
+    )
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The most that a question costs of what an analyst has left now; `left_after` is below 0 if it does not fit.
+
+    `part` is the share of a whole budget that it costs by itself, as `share=` means it.
+    """
+
+    left: Fraction
+    left_after: Fraction
+    part: Fraction
+    fits: bool
+
+    @property
+    def share(self) -> float:
+        """The share that it takes, as receipts show it."""
+        return cost_between(self.left, self.left_after)
+
+    @property
+    def sentence(self) -> str:
+        """The cost as a predicate."""
+        return describe_cost(self.left, self.left_after, fits=self.fits)
+
+
+def quote_price(plan: Priced, standings: Collection[Standing]) -> Quote:
+    """Return the cost of a plan in all of these standings: of several periods what the smallest rest says."""
+    ceilings = [(standing, standing.ceiling_at(plan.price_at)) for standing in standings]
+    return Quote(
+        left=min(standing.left for standing in standings),
+        left_after=min(standing.left_with(ceiling) for standing, ceiling in ceilings),
+        part=max(standing.part(ceiling) for standing, ceiling in ceilings),
+        fits=all(standing.admits(ceiling) for standing, ceiling in ceilings),
     )
 
 

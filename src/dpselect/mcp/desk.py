@@ -1,4 +1,4 @@
-"""Desks: the ways of asking a gateway, in another process or in this one (`gateway/agents.py`)."""
+"""Desks: the ways of asking a gateway, in another process or in this one (`gateway/web/agents.py`)."""
 
 from __future__ import annotations
 

@@ -68,6 +68,12 @@ COLUMN = TEXT
 TOKENIZER: Schema = {"type": "string", "pattern": "^(words|spaces|sentences|re:.+)$"}
 
 
+def schema_of_shape(name: str) -> Schema:
+    """Return the schema of a shape, which kinds of values name."""
+    schema: Schema = globals()[name]
+    return schema
+
+
 def or_null(schema: Schema) -> Schema:
     """Return the schema of a parameter that may be left out, which null means."""
     if "enum" in schema:

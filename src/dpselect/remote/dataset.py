@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground import parameters
 from dpselect._ground.keys import Key, composite_columns, parse_key
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
+from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
+from dpselect.queries.plan import Plan, missing_price, plan_class
 from dpselect.questions.kinds import PERIODS
-from dpselect.remote.body import Body, body_of, body_of_plan
+from dpselect.questions.parts import Total
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
 from dpselect.remote.waiting import ask_question
 from dpselect.remote.wire import Wire
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
-    from dpselect.queries.plan import Plan
-    from dpselect.questions.payment import Payment
-    from dpselect.questions.questions import Question
     from dpselect.release.release import Release
+
+Body = dict[str, Any]
+_TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
+_BOUND = ("max_items_per_user",)
 
 
 @check_keywords
@@ -83,16 +88,6 @@ class RemoteDataset(Verbs):
         """The columns of items, where they have several."""
         return composite_columns(self.item)
 
-    @property
-    def body_fields(self) -> Body:
-        """The rows of a question as fields of a body."""
-        values = {"data": self.name, "item": self.item, "where": self._condition, "during": self._during}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-            if value is not None
-        }
-
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
@@ -119,3 +114,58 @@ def _check(progress: object, *, fresh: object) -> None:
 
 def _again(*, fresh: bool) -> Body:
     return {"fresh": True} if fresh else {}
+
+
+# ---- questions as bodies of requests, planned here first, so that a mistake costs no round trip -----------------
+
+
+def body_of_plan(plan: Plan, rows: RemoteDataset) -> Body:
+    """Return the body of a question that was planned beforehand, with all it holds."""
+    plan = plan.of(rows, _BOUND)
+    warn_if_weak(plan.ceiling)
+    return plan.to_dict() | _row_fields(plan.question, rows)
+
+
+def body_of(question: Question, payment: Payment, rows: RemoteDataset) -> Body:
+    """Return the body of a question at a price. What was left out stays so: the owner may have declared it."""
+    verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
+    facts = verb_plan.facts_of(rows, question)
+    if payment.share is not None:
+        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).of(rows)
+    elif payment.epsilon is None and payment.accuracy is None:
+        raise missing_price(verb_plan.verb, verb_plan.accuracies)
+    else:
+        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
+    return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_row_fields(question, rows)}
+
+
+def _row_fields(question: Question, rows: RemoteDataset) -> Body:
+    """Return the rows as fields of a body; what an item is does not matter to a number of users."""
+    item = None if isinstance(question, Users) else rows.item
+    values = {"data": rows.name, "item": item, "where": rows._condition, "during": rows._during}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None
+    }
+
+
+def _fill_undeclared(question: Question) -> Question:
+    """Fill in what the owner may have declared, so that all else can be checked."""
+    if isinstance(question, (Choose, Histogram)) and question.domain is None:
+        return question.replace(domain=("a", "b"))
+    if isinstance(question, Quantile) and question.bounds is None:
+        return question.replace(bounds=(0, 1 if question.step is None else question.step))
+    if isinstance(question, TopK) and isinstance(question.score, Total) and question.score.at_most is None:
+        at_most = 1 if question.score.unit is None else question.score.unit
+        return question.replace(score=question.score.replace(at_most=at_most))
+    return question
+
+
+def _plan_at_any_epsilon(plan_class: type[Plan], question: Question, payment: Payment, facts: Any) -> Plan:
+    """Plan a question at some epsilon, because only the gateway knows the epsilon of the share."""
+    for epsilon in _TRIALS[:-1]:
+        try:
+            return plan_class(question=question, payment=Payment(epsilon=epsilon, delta=payment.delta), facts=facts)
+        except ParameterError as error:
+            if not error.parameter.startswith("epsilon"):
+                raise
+    return plan_class(question=question, payment=Payment(epsilon=_TRIALS[-1], delta=payment.delta), facts=facts)

@@ -13,8 +13,7 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json
 from dpselect.remote.address import address_of
-from dpselect.remote.body import Body, body_of, body_of_plan
-from dpselect.remote.dataset import RemoteDataset
+from dpselect.remote.dataset import Body, RemoteDataset, body_of, body_of_plan
 from dpselect.remote.problems import escape_json
 from dpselect.remote.waiting import fetch_release, identifier, wait_for_answer
 from dpselect.remote.wire import Wire

@@ -13,7 +13,6 @@ from dpselect.draws import fresh_key
 from dpselect.errors import BudgetError, DpselectError, GatewayError, ParameterError, came
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.release import Receipt, Release
-from dpselect.remote.body import Body
 from dpselect.remote.problems import error_of, escape_json, escape_text
 from dpselect.remote.wire import Wire
 
@@ -60,7 +59,7 @@ def identifier(name: str, argument: object) -> str:
     return argument
 
 
-def ask_question(wire: Wire, body: Body, progress: Progress | None) -> Release:
+def ask_question(wire: Wire, body: Mapping[str, Any], progress: Progress | None) -> Release:
     """Ask a question and return its answer. A key of its own makes sure that what is sent twice is asked once.
 
     Whoever gives up waiting takes the question back, if that is possible.
@@ -142,11 +141,9 @@ def _take_back(wire: Wire, job: RemoteJob | None) -> str:
         return f"the question is done; {again}"
     try:
         cancelled = RemoteJob.parse(wire.delete(job.path, patience=_FAREWELL))
-    except GatewayError as error:
-        if error.kind == "state":
+    except DpselectError as error:
+        if isinstance(error, GatewayError) and error.kind == "state":
             return f"the question still runs and is charged, because rows may have been read; {again}"
-        return f"the gateway could not be reached: the question may still run; {again}"
-    except DpselectError:
         return f"the gateway could not be reached: the question may still run; {again}"
     return "the question was cancelled; nothing was charged" if cancelled.state == "cancelled" else f"too late; {again}"
 

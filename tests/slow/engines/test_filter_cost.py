@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 
+from dpselect import filter_texts as filters
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
@@ -24,7 +25,6 @@ from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.spelling import SPARK_SPELLING
 from dpselect.errors import ParameterError
-from dpselect.gateway import filters
 from tests.engines import filter_words
 from tests.engines.filter_rows import TYPES
 from tests.engines.opened import DuckDBEngine

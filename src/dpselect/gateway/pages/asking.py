@@ -8,22 +8,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from dpselect._ground.keys import key_columns
-from dpselect.gateway import filters
+from dpselect.filter_texts import format_column
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import conditions, words
 from dpselect.gateway.pages.conditions import Condition, parse_typed
-from dpselect.queries.plan import plan_class
-from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
-from dpselect.questions.parts import method_names
-from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.value import Inner, param, strip_links
+from dpselect.queries import Parameter, list_parameters, plan_class
+from dpselect.questions import key_columns
 
 Fields = Mapping[str, Sequence[str]]
-Table = Mapping[str, Field[Any]]
 Menu = Mapping[str, str]  # what is said, and in which words
 VERBS = {
     "top_k": "the top",
@@ -34,13 +29,13 @@ VERBS = {
     "choose": "the one leading",
 }
 SENTENCE = ("verb", "k", "q", "item", "by_weight", "compared_with", "by", "during", "counts", "measures")
-_FORM_FIELDS: Table = {  # of a form, and no parameters of a question
-    "verb": param(COLUMN, help="what to show"),
-    "item": param(COLUMN, help="of what"),
-    "during": param(COLUMN, help="in which period"),
-    "share": param(SHARE, help="percent of your budget", default=2),
-    "fresh": param(FLAG, help="draw a new answer and pay again, even if there is one already", default=False),
-}
+_FORM_FIELDS = (  # of a form, and no parameters of a question
+    Parameter("verb", "what to show", "COLUMN"),
+    Parameter("item", "of what", "COLUMN"),
+    Parameter("during", "in which period", "COLUMN"),
+    Parameter("share", "percent of your budget", "SHARE", 2),
+    Parameter("fresh", "draw a new answer and pay again, even if there is one already", "FLAG"),
+)
 NOTHING = {  # the words for what is not chosen
     "by": "in all groups together",
     "by_weight": "by number of users",
@@ -131,37 +126,26 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(verb, data)
     menus = _menus(verb, data, items, values.get("during", ""))
     controls: dict[str, Control] = {}
-    for name, field in {**_FORM_FIELDS, **plan_class(verb).fields()}.items():
-        menu = _menu(name, field, menus)
+    parameters = {parameter.name: parameter for parameter in (*_FORM_FIELDS, *list_parameters(verb))}
+    for name, parameter in parameters.items():
+        menu, default = _menu(parameter, menus), parameter.default
         if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
-            typed_value = values.get(name, "" if field.default in (None, MISSING, False, True) else str(field.default))
+            typed_value = values.get(name, "" if default in (None, False, True) else str(default))
             value = typed_value if menu is None or typed_value in menu else next(iter(menu))
-            help, shape = strip_links(field.metadata["help"]), field.metadata["kind"].shape
-            controls[name] = Control(name, help, shape, menu, value)
-    dependencies, filled_names = _dependencies(verb), {name for name, control in controls.items() if control.value}
+            controls[name] = Control(name, parameter.help, parameter.shape, menu, value)
+    filled_names = {name for name, control in controls.items() if control.value}
     prices = ("share", *plan_class(verb).accuracies, "epsilon")
     return Form(
         data=data,
         datasets=described,
         item=items[controls["item"].value] if items else None,
         controls={
-            name: control for name, control in controls.items() if dependencies.get(name, "verb") in filled_names
+            name: control for name, control in controls.items() if (parameters[name].needs or "verb") in filled_names
         },
         conditions=conditions.rows(fields, data["filters"]),
         prices=prices,
         price=values["price"] if values.get("price") in prices else "share",
     )
-
-
-def _dependencies(verb: str) -> dict[str, str]:
-    """Map each parameter that needs another one to its name: those of groups need the columns of groups."""
-    dependencies: dict[str, str] = {}
-    for parameter in QUESTIONS[verb].parameters():
-        parameter_kind = parameter.metadata["kind"]
-        for part in parameter_kind.classes if isinstance(parameter_kind, Inner) else ():
-            first, *rest = part.flat_names()
-            dependencies |= dict.fromkeys(rest, first) if part.parameters()[0].default is MISSING else {}
-    return dependencies
 
 
 def _verbs(data: Mapping[str, Any]) -> Menu:
@@ -192,28 +176,29 @@ def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during:
         "compared_with": {name: f"gained since {words.period(name)}" for name in earlier},
         "counts": {"yes": "with numbers"},
         "measures": dict(_measures(data["values"])),
-        "method": dict.fromkeys(method_names(verb), ""),
     }
 
 
 def _measures(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for column, ends in values.items():
         for statistic in ("mean", "sum"):
-            measure = f"{statistic}({filters.column(column)}, {ends['low']:.15g}, {ends['high']:.15g})"
+            measure = f"{statistic}({format_column(column)}, {ends['low']:.15g}, {ends['high']:.15g})"
             yield measure, f"and the {statistic} of each {column}"
 
 
-def _menu(name: str, field: Field[Any], menus: Mapping[str, Menu]) -> Menu | None:
+def _menu(parameter: Parameter, menus: Mapping[str, Menu]) -> Menu | None:
     """Return the choices of a parameter, first that of leaving it out; None if it is typed."""
-    parameter_kind = field.metadata["kind"]
-    menu = menus.get(name)
-    if isinstance(parameter_kind, OneOf):
-        return {"": str(field.default), **{word: "" for word in parameter_kind.words if word != field.default}}
-    if menu is None and parameter_kind.shape == "FLAG":
+    menu = menus.get(parameter.name)
+    if parameter.words is not None:
+        default = parameter.default
+        return {"": "as usual" if default is None else str(default)} | {
+            word: "" for word in parameter.words if word != default
+        }
+    if menu is None and parameter.shape == "FLAG":
         menu = {"yes": ""}
-    if menu is None or name in ("verb", "item", "during"):
+    if menu is None or parameter.name in ("verb", "item", "during"):
         return menu
-    return {"": NOTHING.get(name, "as usual"), **menu}
+    return {"": NOTHING.get(parameter.name, "as usual"), **menu}
 
 
 def _parse_whole(text: str) -> int | str:

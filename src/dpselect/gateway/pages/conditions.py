@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
-from dpselect.gateway import filters
+from dpselect.filter_texts import format_column, format_literal
 
 ANY = "any"
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
@@ -56,8 +56,8 @@ class Condition:
     def literal(self) -> str:
         """The value in the filter language: the listed one that was chosen, or the one that was typed."""
         if self.operator in OF_TEXTS:
-            return filters.literal(_unquoted(self.value))
-        return filters.literal(
+            return format_literal(_unquoted(self.value))
+        return format_literal(
             next(
                 (listed_value for listed_value in self.values or () if str(listed_value) == self.value),
                 parse_typed(self.value),
@@ -67,7 +67,7 @@ class Condition:
     @property
     def sql(self) -> str:
         """The condition in the filter language."""
-        return OPERATORS[self.operator][1].format(filters.column(self.column), self.literal)
+        return OPERATORS[self.operator][1].format(format_column(self.column), self.literal)
 
 
 def parse_typed(text: str) -> str | Decimal:
@@ -116,5 +116,5 @@ def _any_of(equal_conditions: Sequence[Condition]) -> str:
     return (
         equal_conditions[0].sql
         if len(values) == 1
-        else f"{filters.column(equal_conditions[0].column)} IN ({', '.join(values)})"
+        else f"{format_column(equal_conditions[0].column)} IN ({', '.join(values)})"
     )

@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.audit.spending import SpentSoFar, draw_picture
-from dpselect.draws.entropy import fresh_key
+from dpselect.audit import SpentSoFar, draw_picture
+from dpselect.draws import fresh_key
 from dpselect.errors import ParameterError
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
@@ -34,11 +34,11 @@ from dpselect.gateway.pages.rendering import (
 )
 from dpselect.gateway.people import COOKIE
 from dpselect.gateway.problems import KINDS, Refused, mistake
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web.api import parse_body
 from dpselect.gateway.web.desk import run_for_person
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
-from dpselect.release import charts, notebook
+from dpselect.release import draw_release, leaflet_html
 
 PAGES = Routes(pages=True)
 YEAR = "public, max-age=31536000"
@@ -211,13 +211,13 @@ async def answer(request: Request) -> Response:
     """Show an answer. Its address is for everybody who may use the data, and free."""
     number, url = request.path_params["id"], origin(request)
     answer = await call(request, Gateway.answer, number)
-    picture = charts.draw_release(answer.release) if answer.release.items else None
+    picture = draw_release(answer.release) if answer.release.items else None
     return render_page(
         request,
         "answer.html",
         answer=answer,
         title=words.format_question(answer.question),
-        shown=Markup(notebook.html(answer.release._leaflet(), ROWS)),
+        shown=Markup(leaflet_html(answer.release._leaflet(), ROWS)),
         picture=Markup(picture.html(style=False)) if picture else None,
         job=await _find_reader_job(request, number),
         forms=[name for name in FORMS if picture or name != "svg"],
@@ -338,7 +338,8 @@ async def grant(request: Request) -> Response:
 async def decide(request: Request) -> Response:
     """Approve a question, or reject it."""
     (decision,) = await read_posted(request, "decision")
-    if decision not in ("approve", "reject"):
+    action = {"approve": Gateway.approve, "reject": Gateway.reject}.get(decision)
+    if action is None:
         raise Refused("malformed", "The form contains no decision.")
-    await call(request, Gateway.decide, request.path_params["id"], decision == "approve")
+    await call(request, action, request.path_params["id"])
     return redirect("/owner#waiting")

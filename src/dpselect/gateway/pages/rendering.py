@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpselect.gateway.pages import words
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.settings.values import Role
-from dpselect.release.formatting import Json
+from dpselect.gateway.settings.kinds import Role
+from dpselect.release import Json
 
 HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}

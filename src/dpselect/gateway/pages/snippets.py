@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dpselect.questions.kinds import LISTED, domain_from_json
-from dpselect.questions.questions import QUESTIONS
+from dpselect.questions import LISTED, QUESTIONS, domain_from_json
 
 OF_DATA = ("item", "max_items_per_user")  # what the data of the client say, and no question
 NARROWED = ("where", "during")

@@ -11,9 +11,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpselect._ground import budget_parts
+from dpselect import ledger
 from dpselect._ground.parameters import rounded_up
-from dpselect.release import formatting
+from dpselect.release import format_price, format_text
 
 SPACE = "\N{NO-BREAK SPACE}"
 HUGE = 700  # an epsilon that promises nothing
@@ -40,7 +40,7 @@ STATES = {
 def key(columns: object) -> str:
     """Format a column, or several, by name."""
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
-    return join_words([formatting.text(name) for name in names])
+    return join_words([format_text(name) for name in names])
 
 
 def plural(noun: str) -> str:
@@ -64,7 +64,7 @@ def quantile(q: object) -> str:
     try:
         exact = Fraction(str(q))
     except (ValueError, ZeroDivisionError):
-        return f"quantile {formatting.text(q)}"
+        return f"quantile {format_text(q)}"
     return QUANTILES.get(exact, f"{float(exact * 100):g}{SPACE}% quantile")
 
 
@@ -79,7 +79,7 @@ def format_question(body: Mapping[str, Any]) -> str:
     elif body.get("during"):
         title += f", {_periods(body['during'])}"
     if body.get("where"):
-        title += f", where {formatting.text(body['where'])}"
+        title += f", where {format_text(body['where'])}"
     return title[:1].upper() + title[1:]
 
 
@@ -103,7 +103,7 @@ def _describe_question(body: Mapping[str, Any]) -> str:
         users = "by number of users"
         if body.get("compared_with"):
             users = f"by users {'lost' if body.get('lost') else 'gained'}"
-        ranking = f"by {formatting.text(weight)}" if weight else users
+        ranking = f"by {format_text(weight)}" if weight else users
         measures = f", with {join_words(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
         count = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {format_items(item)}"
@@ -126,18 +126,18 @@ def _describe_question(body: Mapping[str, Any]) -> str:
 
 def percent(part: float | Fraction, *, up: bool = False) -> str:
     """Format a part of a budget in the decimals of `cost`: what is used is rounded up, what is left down."""
-    return budget_parts.percent(float(part), up=up).replace(" ", SPACE)
+    return ledger.percent(float(part), up=up).replace(" ", SPACE)
 
 
 def cost(share: float, *, after: float | None = None, before: float | None = None) -> list[str]:
     """Format what is taken of a budget, what was left before and what is left after, as receipts do."""
-    return [part.replace(" ", SPACE) for part in budget_parts.format_cost(share, left_after=after, left_before=before)]
+    return [part.replace(" ", SPACE) for part in ledger.format_cost(share, left_after=after, left_before=before)]
 
 
 def number(value: object) -> str:
     """Format a number with thousands separators; a text stays as it is."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
-        return formatting.text(value)
+        return format_text(value)
     return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
 
 
@@ -149,9 +149,9 @@ def amount(epsilon: object, delta: object) -> str:
 def decimal(value: object) -> str:
     """Format an exact number, such as "1/2", in a few digits."""
     try:
-        return formatting.price(Fraction(str(value)))
+        return format_price(Fraction(str(value)))
     except (ValueError, ZeroDivisionError):
-        return formatting.text(value)
+        return format_text(value)
 
 
 def count(how_many: int, singular: str, plural: str | None = None) -> str:

@@ -12,12 +12,14 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -26,16 +28,15 @@ from pydantic import (
 )
 
 from dpselect._ground import parameters
-from dpselect._ground.keys import parse_key, typed_label
-from dpselect._ground.periods import PERIOD_KINDS, parse_timezone
-from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines import Address, SourceKind, parse_type
 from dpselect.errors import ParameterError, came
-from dpselect.ledger import clean_name
+from dpselect.ledger import PERIOD_KINDS, clean_name, parse_timezone
+from dpselect.questions import parse_key, typed_label
 
 LATEST = 3_600
 """Seconds after which every answer has left."""
 ANY = "any"
+MOST_ITEMS = 10**7  # of imagined data, and questions of a person in a day
 LONGEST = 1_000  # characters of a text
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -52,7 +53,7 @@ def plain(key: Key | None) -> Any:
 
 
 class Role(StrEnum):
-    """What a person may do. Each person has one."""
+    """The rights of a person, who has one role."""
 
     OWNER = "owner"  # declares data, grants quotas, approves questions, sees the record
     ANALYST = "analyst"  # plans, asks, reads answers
@@ -281,3 +282,34 @@ Host = Annotated[str, _require(_HOST.fullmatch, "be a name or an address of this
 Header = Annotated[str, _require(_HEADER.fullmatch, "be the name of a header, such as X-Forwarded-User")]
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], Some]
 Digest = Annotated[str, PlainValidator(_digest)]
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------
+
+
+class Table(BaseModel):
+    """A table of the file: its keys, what each must be, and what it is unless given."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        hide_input_in_errors=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class Named(Table):
+    """A table with a name of its own, which its heading says and no key of it."""
+
+    name: Name = Field(validation_alias="")
+
+
+class Amount(Table):
+    """An (epsilon, delta)."""
+
+    epsilon: Epsilon
+    """Above 0."""
+    delta: Delta
+    """Below 1; with 0 an account only adds epsilons."""

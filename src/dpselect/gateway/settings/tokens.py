@@ -15,7 +15,7 @@ EXAMPLES = "0" * 60  # how the digests of the example begin, whose tokens nobody
 
 def fresh_token() -> str:
     """Return a new token: 43 characters that can stand in a header or an address."""
-    from dpselect.draws.entropy import fresh_key
+    from dpselect.draws import fresh_key
 
     return urlsafe_b64encode(fresh_key(SIZE)).decode("ascii").rstrip("=")
 

@@ -1,17 +1,13 @@
-"""What the owner declares, checked: data sets, people, and how the server runs. Nothing in it was read from rows."""
+"""What the owner declares, checked: data sets, and with `server.py` all. Nothing in it was read from rows."""
 
 from __future__ import annotations
 
-import datetime
 import os
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 from unicodedata import normalize
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -20,51 +16,18 @@ from pydantic import (
     model_validator,
 )
 
-from dpselect._ground.keys import key_columns, key_to_text
 from dpselect._ground.parameters import MAX_LISTED_SIZE, suggest
-from dpselect._ground.periods import parse_periods
-from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.address import Address, SourceKind
+from dpselect.engines import Address, Grid, SourceKind, Totals
 from dpselect.errors import ParameterError, came
+from dpselect.forecast import BYTES_OF_A_ROW
 from dpselect.gateway.settings import kinds
-from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, reading_context
-from dpselect.ledger import default_unit
+from dpselect.gateway.settings.kinds import MOST_ITEMS, Amount, Key, Named, Table, WrongError, reading_context
+from dpselect.gateway.settings.server import Person, ServerSettings
+from dpselect.ledger import Periods, default_unit, key_to_text, parse_periods
+from dpselect.questions import key_columns
 
-__all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
-
-BYTES_OF_A_ROW = 100
-"""Where the owner does not say more."""
-MOST_USERS, MOST_ITEMS, MOST_BYTES = 10**12, 10**7, 10**15  # of imagined data
+MOST_USERS, MOST_BYTES = 10**12, 10**15  # of imagined data
 MOST_ROWS = 2**31  # of one user
-
-
-class Table(BaseModel):
-    """A table of the file: its keys, what each must be, and what it is unless given."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        hide_input_in_errors=True,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
-
-
-class Named(Table):
-    """A table with a name of its own, which its heading says and no key of it."""
-
-    name: kinds.Name = Field(validation_alias="")
-
-
-class Amount(Table):
-    """An (epsilon, delta)."""
-
-    epsilon: kinds.Epsilon
-    """Above 0."""
-    delta: kinds.Delta
-    """Below 1; with 0 an account only adds epsilons."""
 
 
 class WeightColumn(Table):
@@ -167,7 +130,7 @@ class DataSettings(Named):
     """More lines of description."""
     table: kinds.Text | None = Field(default=None, validate_default=True)
     """The table of a database; required there."""
-    types: dict[kinds.Column, kinds.DeclaredText] = {}
+    types: dict[kinds.Column, kinds.DeclaredText] = Field(default_factory=dict)
     """The [types](types.md) of columns, such as `{ age = "BIGINT", at = "TIME(zone='Europe/Berlin')" }`."""
     unit: kinds.Name | None = None
     """Whom the promise protects, in words."""
@@ -175,13 +138,13 @@ class DataSettings(Named):
     """The share of the promise that analysts cannot use."""
     groups: kinds.Columns = ()
     """Columns that [`by`](by-group.md) may name."""
-    filters: dict[kinds.Column, kinds.Allowed] = {}
+    filters: dict[kinds.Column, kinds.Allowed] = Field(default_factory=dict)
     """Columns for conditions, each with a list of values or `"any"`."""
-    weights: dict[kinds.Column, WeightColumn] = {}
+    weights: dict[kinds.Column, WeightColumn] = Field(default_factory=dict)
     """Columns that may be [summed](weights.md)."""
-    values: dict[kinds.Column, Bounds] = {}
+    values: dict[kinds.Column, Bounds] = Field(default_factory=dict)
     """Columns for quantiles and [measures](weights.md#measures)."""
-    domains: dict[kinds.Column, kinds.Scalars] = {}
+    domains: dict[kinds.Column, kinds.Scalars] = Field(default_factory=dict)
     """Columns of items or groups, each with the list of its public values."""
     sizes: Sizes = Sizes()
     """How large the data are: [forecasts](plan.md) use it, and it decides [when answers
@@ -209,6 +172,10 @@ class DataSettings(Named):
     snapshot: kinds.Text | None = None
     """A name for the state of a database; without it every question is paid anew, since databases do not report
     changes."""
+
+    def parse_periods(self, names: object) -> Periods:
+        """Parse names of periods of these data."""
+        return parse_periods(self.time, self.period, names, self.timezone)
 
     @property
     def protected_unit(self) -> str:
@@ -334,118 +301,6 @@ def _kind_of_source(source: str | tuple[str, ...]) -> str:
     if address.kind is SourceKind.OUTSIDE:
         return "outside"
     return "address" if address.is_elsewhere else address.file_kind or "folder"
-
-
-class Person(Named):
-    """The settings of a person who may sign in. The name is also that of the analyst in the ledger."""
-
-    role: kinds.OneRole
-    """`"owner"` (grants, approves, sees the record), `"analyst"` (plans, asks, reads answers) or `"auditor"`
-    (reads and verifies the record)."""
-    data: kinds.Names | None = None
-    """The data sets that they may use; all unless given."""
-    quota: Amount | None = None
-    """Granted in each of these when the gateway first starts."""
-    max_share: kinds.Share | None = None
-    """The largest part of the quota that one question may cost, such as `"5%"`."""
-    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)
-    """The most new questions in 24 hours; one that is paid for already is not new."""
-    approve_above: kinds.Share | None = None
-    """A question that costs a larger part of the quota needs somebody else's approval."""
-    token: kinds.Digest | None = Field(default=None, repr=False)
-    """`"sha256:"` and the digest of the token, as `dpselect gateway token` prints it."""
-    until: datetime.date | None = None
-    """The last day of access, without quotes: `2027-12-31`."""
-    subject: kinds.Text | None = None
-    """Their name at the proxy or identity provider."""
-
-    @field_validator("data")
-    @classmethod
-    def _are_declared(cls, data: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
-        known_names = reading_context(info).data
-        for name in data or ():
-            if known_names is not None and name not in known_names:
-                raise ParameterError("value", "name data sets", repr(name), suggest(name, known_names))
-        return data
-
-    @field_validator("token", "subject")
-    @classmethod
-    def _is_nobody_elses(cls, value: str | None, info: ValidationInfo) -> str | None:
-        name = info.data.get("name", "")
-        if value is None:
-            return None
-        holder = reading_context(info).sign_ins.setdefault((info.field_name, value), name)
-        if holder != name:
-            raise WrongError(f"must be another than that of {holder}")
-        return value
-
-
-class Proxy(Table):
-    """A proxy that says who is signed in; only these addresses are believed."""
-
-    addresses: kinds.Networks
-    """IP addresses or networks whose headers are trusted; never every address."""
-    header: kinds.Header = "X-Forwarded-User"
-    """The header with the person's `subject`."""
-
-
-class Oidc(Table):
-    """An identity provider whose signed tokens are taken in place of ours."""
-
-    issuer: kinds.Url
-    """The provider, as its tokens name it."""
-    audience: kinds.Text
-    """The audience that tokens must have."""
-    jwks: kinds.Folder
-    """The file with the provider's public keys."""
-    claim: kinds.Text = "sub"
-    """The claim with the person's `subject`."""
-
-
-class ServerSettings(Table):
-    """The settings of the server."""
-
-    ledger: kinds.Ledger = Field(repr=False)
-    """The [ledger](budgets.md): a file or a `postgresql://` address."""
-    folder: kinds.Folder
-    """Questions and the secret of sign-ins; only the gateway's own user may read it."""
-    jobs: kinds.Postgres | None = Field(default=None, repr=False)
-    """A `postgresql://` address for questions, so that several processes can serve."""
-    host: kinds.Host = "127.0.0.1"
-    """The address to listen on."""
-    port: int = Field(default=8080, ge=0, le=65_535)
-    """0 picks a free one."""
-    url: kinds.Url | None = None
-    """How people reach it, if not by host and port; `https://` behind a TLS proxy."""
-    workers: int = Field(default=2, ge=1, le=1_000)
-    """How many questions run at once."""
-    waiting: int = Field(default=100, ge=1, le=1_000_000)
-    """The most questions that wait, of all people together."""
-    waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda fields: min(20, fields.get("waiting", 20)))
-    """The most questions of one person that wait; at most `waiting`."""
-    rate: int = Field(default=50, ge=1, le=1_000_000)
-    """Requests per second of one person."""
-    body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)
-    """The most bytes of a request."""
-    proxy: Proxy | None = None
-    """A trusted reverse proxy that signs people in."""
-    oidc: Oidc | None = None
-    """An identity provider whose signed tokens are accepted."""
-
-    @field_validator("ledger", "folder")
-    @classmethod
-    def _is_written(cls, path: str | Path, info: ValidationInfo) -> str | Path:
-        if str(info.data.get("ledger", "")) == str(path):
-            raise WrongError("must be another path than ledger")
-        reading_context(info).written_paths[str(info.field_name)] = str(path)
-        return path
-
-    @field_validator("waiting_each")
-    @classmethod
-    def _waits_with_all(cls, waiting_each: int, info: ValidationInfo) -> int:
-        if waiting_each > info.data.get("waiting", waiting_each):
-            raise WrongError(f"must be at most waiting = {info.data['waiting']}")
-        return waiting_each
 
 
 def _parse_named(tables: object, read: ValidatorFunctionWrapHandler) -> Any:

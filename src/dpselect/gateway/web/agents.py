@@ -1,8 +1,10 @@
-"""`POST /mcp`: the tools of an agent over HTTP, a message in each request and its reply as JSON."""
+"""The tools of an agent: at a gateway of this process, and over HTTP as `POST /mcp`, a message in each request."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -10,13 +12,59 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.agents import LOOK, open_desk
-from dpselect.gateway.web.api import find_job, json_response
+from dpselect.gateway import views
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.problems import Refused, mistake, of_error
+from dpselect.gateway.settings.kinds import Role
+from dpselect.gateway.settings.server import Person
+from dpselect.gateway.web.api import find_job
 from dpselect.gateway.web.desk import desk_of
-from dpselect.gateway.web.routes import ANALYST, Route
-from dpselect.mcp.desk import is_open
-from dpselect.mcp.protocol import MessageError, error_reply, parse_message, reply_to
-from dpselect.mcp.tools import AgentTools
+from dpselect.gateway.web.routes import ANALYST, Route, json_response
+from dpselect.mcp import (
+    AgentTools,
+    Body,
+    Desk,
+    MessageError,
+    error_of,
+    error_reply,
+    is_open,
+    parse_message,
+    reply_to,
+)
+
+LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
+
+
+def open_desk(gateway: Gateway, person: Person) -> Desk:
+    """Return the desk of one person, whose refusals are those that an HTTP client has."""
+
+    def with_problems(action: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: object) -> Any:
+            try:
+                current_person = gateway.people.find(person.name)  # as they are now, where their owner has changed it
+                if current_person is None or current_person.role is not Role.ANALYST:
+                    raise Refused("role", f"Only analysts may ask, and {person.name} is not an analyst now.")
+                return action(current_person, *arguments)
+            except Exception as error:
+                if mistake(error) is None:
+                    gateway.log.failed("a tool failed", error)
+                raise error_of(of_error(error)) from None
+
+        return call
+
+    def wait_briefly(job: Body) -> Any:
+        time.sleep(LOOK)
+        return with_problems(gateway.job)(job["id"])
+
+    return Desk(
+        with_problems(partial(views.described, gateway)),
+        with_problems(partial(views.budget, gateway)),
+        with_problems(partial(views.answers, gateway)),
+        with_problems(lambda current_person, number: gateway.answer(current_person, number).release),
+        with_problems(gateway.price),
+        with_problems(gateway.ask),
+        wait_briefly,
+    )
 
 
 async def agents(request: Request) -> Response:

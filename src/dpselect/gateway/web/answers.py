@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dpselect.gateway.gateway import Answer
+from dpselect.gateway.answers import Answer
 from dpselect.gateway.pages.words import format_question
 
 CSV = "text/csv; charset=utf-8"
@@ -32,11 +32,11 @@ def _svg(answer: Answer) -> bytes:
 
 def _html(answer: Answer) -> bytes:
     """Return a page with the release as a notebook shows it, and its picture."""
-    from dpselect.release import charts
+    from dpselect.release import draw_release
 
     title, picture = (
         html.escape(format_question(answer.question)),
-        charts.draw_release(answer.release) if answer.release.items else None,
+        draw_release(answer.release) if answer.release.items else None,
     )
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'

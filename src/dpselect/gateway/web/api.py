@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,18 +11,18 @@ from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from dpselect._ground import json_text
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import Person
+from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import LONGEST, desk_of, run_for_person, wait_until_ended
-from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
-from dpselect.questions.kinds import items_to_json
-from dpselect.release.formatting import Json
+from dpselect.gateway.web.releases import Release
+from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call, json_response
+from dpselect.questions import items_to_json, parse_json
+from dpselect.release import Json
 
 ROUTES = Routes()
 SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
@@ -50,19 +49,6 @@ AGAIN = {
     "description": "a text that you choose: the same request sent twice with it is one question",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
-
-
-def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a value as a JSON response."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    content = body.encode("utf-8", "backslashreplace")
-    return Response(content, status, headers=headers, media_type="application/json")
-
-
-async def _answer_person(request: Request, action: Callable[..., Any], *arguments: object, under: str = "") -> Response:
-    """Call the gateway for the person who asks, and return its value as JSON; a list gets the name `under`."""
-    value = await call(request, action, *arguments)
-    return json_response({under: [*value]} if under else value)
 
 
 def _parse_number(request: Request, name: str, default: int, minimum: int, maximum: int) -> int:
@@ -92,7 +78,7 @@ async def read_body(request: Request) -> tuple[Json, bytes]:
 def parse_body(raw: bytes) -> Json:
     """Parse JSON that has no half of a surrogate pair and is not nested deep."""
     try:
-        value: Json = json_text.parse_json(raw)
+        value: Json = parse_json(raw)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is not valid JSON.") from None
@@ -118,20 +104,14 @@ def _depth(value: Json) -> int:
 # ---- who and what -------------------------------------------------------------------------------------------
 
 
-@ROUTES.route("GET", "/v1/me", EVERYBODY, replies.Me)
-async def me(request: Request) -> Response:
-    """Who is signed in."""
-    return await _answer_person(request, views.me)
+ROUTES.view("GET", "/v1/me", EVERYBODY, replies.Me, views.me)
 
 
-@ROUTES.route("GET", "/v1/data", EVERYBODY, replies.DataList)
-async def data(request: Request) -> Response:
-    """The data sets that may be asked, as declared."""
-    return await _answer_person(request, _describe_data, under="data")
+def data(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
+    """List the data sets that may be asked, as declared.
 
-
-def _describe_data(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
-    """Describe the data, with integers that JavaScript would round as [kind, text]."""
+    Integers that JavaScript would round are [kind, text].
+    """
 
     def write_items(values: Any) -> Json:
         return items_to_json(values) if isinstance(values, (list, tuple)) else values
@@ -143,16 +123,19 @@ def _describe_data(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
     return descriptions
 
 
+ROUTES.view("GET", "/v1/data", EVERYBODY, replies.DataList, data, under="data")
+
+
 @ROUTES.route("POST", "/v1/plan", OWNER | ANALYST, replies.Plan, takes="Question")
 async def plan(request: Request) -> Response:
-    """The forecast, the accuracy and the price of a question: free, and without data."""
+    """Forecast a question, its accuracy and its price: free, and without data."""
     body, _ = await read_body(request)
     return json_response(await run_for_person(request, Gateway.forecast, body))
 
 
 @ROUTES.route("POST", "/v1/price", OWNER | ANALYST, replies.Price, takes="Question")
 async def price(request: Request) -> Response:
-    """What a question costs: free, and without data."""
+    """Price a question: free, and without data."""
     body, _ = await read_body(request)
     return json_response(await run_for_person(request, Gateway.price, body))
 
@@ -171,7 +154,7 @@ async def price(request: Request) -> Response:
     refused=("budget", "key", "busy"),
 )
 async def ask(request: Request) -> Response:
-    """Ask. The answer is waited for at the address in Location."""
+    """Ask a question. Its answer is waited for at the address in Location."""
     key, raw = request.headers.get("idempotency-key"), await request.body()
     job: Any = request.state.gateway.at_hand(request.state.person, raw) if key is None else None
     if job is None:
@@ -189,14 +172,14 @@ async def ask(request: Request) -> Response:
     refused=("not-found", "parameter"),
 )
 async def questions(request: Request) -> Response:
-    """Your questions, newest first; an owner also sees those that wait for approval."""
+    """List your questions, newest first; an owner also sees those that wait for approval."""
     after, limit = request.query_params.get("after"), _parse_number(request, "limit", 50, 1, 500)
-    return await _answer_person(request, views.questions, after, limit, under="questions")
+    return json_response({"questions": await call(request, views.questions, after, limit)})
 
 
 @ROUTES.route("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, parameters=(WAIT,), refused=("parameter",))
 async def question(request: Request) -> Response:
-    """How far a question has come."""
+    """Return how far a question has come."""
     wait, number = _parse_number(request, "wait", 0, 0, math.floor(LONGEST)), str(request.path_params["id"])
 
     if not wait:
@@ -216,36 +199,20 @@ async def find_job(request: Request, number: str) -> dict[str, Json]:
     return job
 
 
-@ROUTES.route("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, refused=("state",))
-async def cancel(request: Request) -> Response:
-    """Cancel a question of which no row has been read."""
-    return await _answer_person(request, Gateway.cancel, request.path_params["id"])
-
-
-@ROUTES.route("POST", "/v1/questions/{id}/approve", OWNER, replies.Job, refused=("state",))
-async def approve(request: Request) -> Response:
-    """Agree to a question."""
-    return await _answer_person(request, Gateway.decide, request.path_params["id"], True)
-
-
-@ROUTES.route("POST", "/v1/questions/{id}/reject", OWNER, replies.Job, refused=("state",))
-async def reject(request: Request) -> Response:
-    """Refuse a question."""
-    return await _answer_person(request, Gateway.decide, request.path_params["id"], False)
+ROUTES.view("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, Gateway.cancel, refused=("state",))
+ROUTES.view("POST", "/v1/questions/{id}/approve", OWNER, replies.Job, Gateway.approve, refused=("state",))
+ROUTES.view("POST", "/v1/questions/{id}/reject", OWNER, replies.Job, Gateway.reject, refused=("state",))
 
 
 # ---- answers ------------------------------------------------------------------------------------------------
 
 
-@ROUTES.route("GET", "/v1/answers", EVERYBODY, replies.AnswerList)
-async def answers(request: Request) -> Response:
-    """The answers that may be read: all are free."""
-    return await _answer_person(request, views.answers, under="answers")
+ROUTES.view("GET", "/v1/answers", EVERYBODY, replies.AnswerList, views.answers, under="answers")
 
 
-@ROUTES.route("GET", "/v1/answers/{id}", EVERYBODY, replies.Release)
+@ROUTES.route("GET", "/v1/answers/{id}", EVERYBODY, Release)
 async def answer(request: Request) -> Response:
-    """An answer."""
+    """Return an answer."""
     number, dot, name = str(request.path_params["id"]).partition(".")
     form = FORMS.get(name if dot else "json")
     if form is None:
@@ -268,35 +235,24 @@ async def answer(request: Request) -> Response:
 # ---- budgets and the record ---------------------------------------------------------------------------------
 
 
-@ROUTES.route("GET", "/v1/budget", EVERYBODY, replies.BudgetList)
-async def budget(request: Request) -> Response:
-    """What is left: of your quotas; owners and auditors see all."""
-    return await _answer_person(request, views.budget, under="budgets")
+ROUTES.view("GET", "/v1/budget", EVERYBODY, replies.BudgetList, views.budget, under="budgets")
 
 
 @ROUTES.route("POST", "/v1/grants", OWNER, replies.Granted, takes="Grant", refused=("not-found",))
 async def grant(request: Request) -> Response:
     """Grant an analyst a quota."""
     body, _ = await read_body(request)
-    return await _answer_person(request, views.grant, body)
+    return json_response(await call(request, views.grant, body))
 
 
-@ROUTES.route("GET", "/v1/people", OWNER, replies.PersonList)
-async def people(request: Request) -> Response:
-    """Who may sign in."""
-    return await _answer_person(request, views.people, under="people")
-
-
-@ROUTES.route("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record)
-async def record(request: Request) -> Response:
-    """The record of one data set."""
-    return await _answer_person(request, views.record, request.path_params["data"])
+ROUTES.view("GET", "/v1/people", OWNER, replies.PersonList, views.people, under="people")
+ROUTES.view("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record, views.record)
 
 
 @ROUTES.route("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, parameters=(HEAD,))
 async def verification(request: Request) -> Response:
-    """Does the record agree with itself?"""
-    return await _answer_person(request, views.verification, request.query_params.get("head"))
+    """Check whether the record agrees with itself."""
+    return json_response(await call(request, views.verification, request.query_params.get("head")))
 
 
 # ---- of the server itself -----------------------------------------------------------------------------------
@@ -304,13 +260,13 @@ async def verification(request: Request) -> Response:
 
 @ROUTES.route("GET", "/healthz", NOBODY, replies.Health)
 async def health(request: Request) -> Response:  # noqa: ARG001 - this process answers
-    """Does the process live?"""
+    """Reply if the process lives."""
     return json_response({"status": "ok"})
 
 
 @ROUTES.route("GET", "/readyz", NOBODY, replies.Health, refused=("unavailable",))
 async def ready(request: Request) -> Response:
-    """Can questions be answered?"""
+    """Reply if questions can be answered."""
     if not await threaded(views.is_ready, request.state.gateway):
         raise Refused("unavailable", "The record of budgets cannot be used right now.", after=5)
     return json_response({"status": "ok"})
@@ -318,11 +274,11 @@ async def ready(request: Request) -> Response:
 
 @ROUTES.route("GET", "/metrics", OWNER | AUDITOR, str, media="text/plain")
 async def metrics(request: Request) -> Response:
-    """Counters for monitoring."""
+    """Return counters for monitoring."""
     return PlainTextResponse(await call(request, views.numbers), media_type="text/plain; version=0.0.4")
 
 
 @ROUTES.route("GET", "/v1/openapi.json", NOBODY, dict[str, Any])
 async def openapi(request: Request) -> Response:
-    """This description."""
+    """Return this description."""
     return json_response(request.app.state.document)

@@ -20,11 +20,11 @@ from dpselect.gateway.pages.rendering import problem_page
 from dpselect.gateway.problems import Refused, mistake, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web import agents
-from dpselect.gateway.web.api import ROUTES, SIGN_IN, json_response
+from dpselect.gateway.web.api import ROUTES, SIGN_IN
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
-from dpselect.gateway.web.routes import Route
-from dpselect.release.formatting import Json
+from dpselect.gateway.web.routes import Route, json_response
+from dpselect.release import Json
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:

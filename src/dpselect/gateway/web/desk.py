@@ -17,8 +17,8 @@ from starlette.requests import Request
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import FINAL
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.work import THREADS
-from dpselect.release.formatting import Json
+from dpselect.gateway.turn import THREADS
+from dpselect.release import Json
 
 EACH = 1  # thread that reads and prices questions, for one person: a price may take seconds
 LINE = 100  # requests of one person that wait for a thread

@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 
 from dpselect.gateway.problems import KINDS, problem
-from dpselect.gateway.settings.values import ServerSettings
-from dpselect.release import svg
-from dpselect.release.notebook import STYLE_DIGEST
+from dpselect.gateway.settings.server import ServerSettings
+from dpselect.release import PICTURE_STYLE_DIGEST, STYLE_DIGEST
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -25,8 +24,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 POLICY = (  # the styles of a page itself are those of a release and of its picture
-    f"default-src 'none'; style-src 'self' {STYLE_DIGEST} {svg.DIGEST}; script-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    f"default-src 'none'; style-src 'self' {STYLE_DIGEST} {PICTURE_STYLE_DIGEST}; script-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -16,15 +16,14 @@ from pydantic.json_schema import GenerateJsonSchema
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages.words import join_words
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.api import ROUTES
+from dpselect.gateway.web.releases import Release
 from dpselect.gateway.web.routes import JSON, Route
-from dpselect.queries.parameters import schemas
-from dpselect.queries.plan import PLANS
-from dpselect.questions.questions import QUESTIONS
-from dpselect.questions.schemas import COLUMNS, DELTA, ITEM, NUMBER, SHARE, or_null
+from dpselect.queries import PLANS, schemas
+from dpselect.questions import QUESTIONS, or_null, schema_of_shape
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -61,7 +60,7 @@ FLAG: Schema = {"type": "boolean", "default": False}
 # ---- bodies ----------------------------------------------------------------------------------------------------
 
 NAME: Schema = {"type": "string", "minLength": 1}
-SOME = or_null(COLUMNS)
+ITEM, SOME = schema_of_shape("ITEM"), or_null(schema_of_shape("COLUMNS"))
 _DATA_FIELDS: dict[str, Schema] = {
     name: {**schema, "description": description}
     for name, schema, description in (
@@ -69,7 +68,7 @@ _DATA_FIELDS: dict[str, Schema] = {
         ("item", SOME, "the column of items, or several columns; for a quantile, the column of values"),
         ("where", or_null(NAME), "a condition that a row must meet to count, on columns that the owner lists"),
         ("during", SOME, "the names of periods, if the data have them"),
-        ("share", or_null(SHARE), 'instead of epsilon: a share of the quota, such as "1%"'),
+        ("share", or_null(schema_of_shape("SHARE")), 'instead of epsilon: a share of the quota, such as "1%"'),
         ("fresh", FLAG, "draw a new answer and pay again, even if the question was answered before"),
     )
 }
@@ -80,8 +79,8 @@ _GRANT_BODY: Schema = {
     "properties": {
         "data": NAME,
         "analyst": NAME,
-        "epsilon": {**NUMBER, "minimum": 0},
-        "delta": {**DELTA, "default": 0},
+        "epsilon": {**schema_of_shape("NUMBER"), "minimum": 0},
+        "delta": {**schema_of_shape("DELTA"), "default": 0},
         "total": {**FLAG, "description": TOTAL},
     },
     "required": ["data", "analyst", "epsilon"],
@@ -166,7 +165,7 @@ def _form_route(name: str) -> Route:
     """Return the address of an answer in one form."""
     answer_route = next(route for route in ROUTES if route.name == "answer")
     media = FORMS[name].media.partition(";")[0]
-    returns = replies.Release if media == JSON else str if media.startswith("text/") else None
+    returns = Release if media == JSON else str if media.startswith("text/") else None
     refused = (*answer_route.refused, "parameter") if name == "svg" else answer_route.refused  # nothing to draw
     operation_id, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS[name].description}"
     return replace(

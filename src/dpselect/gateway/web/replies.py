@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, WithJsonSchema, with_config
+from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from dpselect._ground.privacy import Neighbors
-from dpselect.audit.report import STATE_SENTENCES
+from dpselect.audit import STATE_SENTENCES
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.kinds import Role
-from dpselect.release.statement import Ended, Kind
+from dpselect.gateway.web.releases import Count, Open, Value
 
-Count = Annotated[int, Field(ge=0)]
 Part = Annotated[float, Field(ge=0, le=1)]
-Open = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
-Value = Annotated[Any, WithJsonSchema({"type": ["null", "boolean", "number", "string", "array"]})]
 ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for kind in KINDS]})]
 AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATE_SENTENCES.values()})})]
-Exact = Annotated[Any, WithJsonSchema({"description": "the item as [kind, text], where JSON has no type for it"})]
-ExactGroup = Annotated[list[Any], WithJsonSchema({"type": "array"})]
 Others = Annotated[list[Open], Field(description="the other mistakes in the same body, each as a problem")]
 
 
@@ -37,102 +31,11 @@ class Promise(TypedDict):
     delta: float
 
 
-# ---- answers -------------------------------------------------------------------------------------------------
-
-
-class Measure(TypedDict):
-    """A number about one item, between two that hold with a stated probability."""
-
-    value: float
-    low: float
-    high: float
-
-
-class Row(TypedDict):
-    """One item of an answer, and what is known of it."""
-
-    item: Value
-    rank: Count | None
-    exact: NotRequired[Exact]
-    count: NotRequired[int]
-    sum: NotRequired[float]
-    gain: NotRequired[int]
-    loss: NotRequired[int]
-    low: NotRequired[float]
-    high: NotRequired[float]
-    place: NotRequired[list[int]]
-    q: NotRequired[float]
-    too_many_below: NotRequired[int]
-    too_many_above: NotRequired[int]
-    users_below: NotRequired[int]
-    users_above: NotRequired[int]
-    measures: NotRequired[dict[str, Measure]]
-    group: NotRequired[Open]
-    exact_group: NotRequired[ExactGroup]
-
-
-class Group(TypedDict):
-    """One group of an answer by groups."""
-
-    group: Open
-    complete: bool
-    ended: Ended
-    users: NotRequired[int]
-    low: NotRequired[int]
-    high: NotRequired[int]
-    exact_group: NotRequired[ExactGroup]
-
-
-class Statement(TypedDict):
-    """What is promised of an answer, for whom, and by which mechanism."""
-
-    epsilon: float
-    delta: float
-    neighbors: Neighbors
-    unit: str
-    mechanism: str
-    parameters: Open
-    bound: str
-    statement: list[str]
-
-
-@with_config(ConfigDict(extra="allow"))
-class CountOf(TypedDict):
-    """What was counted."""
-
-    what: str
-
-
-@with_config(ConfigDict(extra="allow"))
-class Accuracy(TypedDict):
-    """How good an answer is."""
-
-    confidence_percent: float
-    statement: list[str]
-
-
-class Release(TypedDict):
-    """An answer."""
-
-    items: list[Row]
-    kind: Kind
-    counted: bool
-    count_of: NotRequired[CountOf]
-    complete: bool
-    ended: Ended
-    accuracy: Accuracy
-    privacy: Statement
-    secure: bool
-    question: NotRequired[Open]
-    by: NotRequired[list[str]]
-    groups: NotRequired[list[Group]]
-    users: NotRequired[bool]
-    charged: NotRequired[Open]
-    exact: Open
+# ---- questions and answers ------------------------------------------------------------------------------------
 
 
 class Answer(TypedDict):
-    """Where an answer is, and to which question."""
+    """An answer that was paid for, and its question."""
 
     id: str
     data: str
@@ -141,11 +44,8 @@ class Answer(TypedDict):
     by: str
 
 
-# ---- questions -----------------------------------------------------------------------------------------------
-
-
 class Problem(TypedDict):
-    """What is wrong, as RFC 9457 has it."""
+    """The details of a problem, as RFC 9457 has them."""
 
     type: ProblemType
     title: str
@@ -159,7 +59,7 @@ class Problem(TypedDict):
 
 
 class Cost(TypedDict):
-    """What a question cost."""
+    """The cost of a question."""
 
     share: float
     left: float | None
@@ -186,7 +86,7 @@ class Job(TypedDict):
 
 
 class Price(TypedDict):
-    """What a question would cost."""
+    """The price of a question."""
 
     epsilon: float
     delta: float
@@ -202,7 +102,7 @@ class Price(TypedDict):
 
 
 class Expected(TypedDict):
-    """What to expect at one epsilon."""
+    """The forecast at one epsilon."""
 
     epsilon: float
     share: float
@@ -214,7 +114,7 @@ class Expected(TypedDict):
 
 
 class Plan(TypedDict):
-    """What would come back, how sure, and what it costs."""
+    """The forecast of a question, and its price."""
 
     sentences: list[str]
     price: Price
@@ -240,7 +140,7 @@ class ValueBounds(TypedDict):
 
 
 class DataSizes(TypedDict):
-    """How large the data are, as declared."""
+    """The size of the data, as declared."""
 
     users: float
     items: float
@@ -279,7 +179,7 @@ class Data(TypedDict):
 
 
 class Me(TypedDict):
-    """Who is signed in."""
+    """The person who is signed in."""
 
     name: str
     role: Role
@@ -287,7 +187,7 @@ class Me(TypedDict):
 
 
 class Person(Me):
-    """Somebody who may sign in."""
+    """A person who may sign in."""
 
     until: date | None
 
@@ -304,7 +204,7 @@ class Granted(TypedDict):
 
 
 class Budget(Granted):
-    """How a quota stands."""
+    """The standing of a quota."""
 
     period: str | None
     left: Part
@@ -313,7 +213,7 @@ class Budget(Granted):
 
 
 class Verification(TypedDict):
-    """Whether the record agrees with itself."""
+    """The findings of a check of the record."""
 
     problems: list[str]
     entries: Count
@@ -330,7 +230,7 @@ class Change(TypedDict):
 
 
 class PeriodUse(TypedDict):
-    """What one period has used."""
+    """The amounts that one period has used."""
 
     period: str | None
     used: float
@@ -367,7 +267,7 @@ class Asked(TypedDict):
 
 
 class Use(TypedDict):
-    """What was used after one question."""
+    """The part that was used after one question."""
 
     when: str
     number: Count
@@ -376,7 +276,7 @@ class Use(TypedDict):
 
 
 class Record(TypedDict):
-    """Everything that was promised, asked and paid of one data set."""
+    """The record of one data set: everything that was promised, asked and paid."""
 
     dataset: str
     unit: str
@@ -399,7 +299,7 @@ class Record(TypedDict):
 
 
 class Health(TypedDict):
-    """How the server is."""
+    """The state of the server."""
 
     status: str
 
@@ -423,12 +323,12 @@ class AnswerList(TypedDict):
 
 
 class BudgetList(TypedDict):
-    """How quotas stand."""
+    """The standings of quotas."""
 
     budgets: list[Budget]
 
 
 class PersonList(TypedDict):
-    """Who may sign in."""
+    """The people who may sign in."""
 
     people: list[Person]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
+from dpselect.release import Json
 
 Handler = Callable[[Request], Awaitable[Response]]
 JSON = "application/json"
@@ -49,14 +52,41 @@ class Routes(list[Route]):
     def route(
         self, method: str, path: str, roles: frozenset[Role], returns: Any = None, **description: Any
     ) -> Callable[[Handler], Handler]:
-        """Return a decorator: the function answers at this address, and its docstring is the summary."""
+        """Return a decorator: the function answers at this address, and its first line of docstring is the summary."""
 
         def add(handler: Handler) -> Handler:
-            name, summary = handler.__name__, (handler.__doc__ or "").strip().removesuffix(".")
+            name, summary = handler.__name__, (handler.__doc__ or "").partition("\n")[0].removesuffix(".")
             self.append(Route(method, path, handler, roles, self._pages, name, summary, returns, **description))
             return handler
 
         return add
+
+    def view(
+        self,
+        method: str,
+        path: str,
+        roles: frozenset[Role],
+        returns: Any,
+        action: Callable[..., Any],
+        *,
+        under: str = "",
+        **description: Any,
+    ) -> None:
+        """Add an address whose reply is what the gateway returns to a person; a list gets the name `under`."""
+
+        @functools.wraps(action)
+        async def reply(request: Request) -> Response:
+            value = await call(request, action, *request.path_params.values())
+            return json_response({under: value} if under else value)
+
+        self.route(method, path, roles, returns, **description)(reply)
+
+
+def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a value as a JSON response."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    content = body.encode("utf-8", "backslashreplace")
+    return Response(content, status, headers=headers, media_type=JSON)
 
 
 async def call(request: Request, action: Callable[..., Any], *arguments: object) -> Any:

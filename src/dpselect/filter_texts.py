@@ -1,7 +1,7 @@
-"""Which filters the owner allows: conditions on the columns that are declared, with the values that are listed.
+"""Filters as texts: written from columns and values, and held against what an owner of data opened to filters.
 
 A filter harms nobody's privacy, whatever it says; but it is a right, which the owner gives column by column. A column
-is listed with its values, or with "any": then every condition of the language may be put to it.
+is listed with its values, or with none: then every condition of the language may be put to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dpselect.engines.filters import grammar
 from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, columns_in, name_nodes, quotes_hint
 from dpselect.errors import ParameterError
-from dpselect.gateway.settings.values import Scalar
 
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 RESERVED = frozenset(
@@ -26,7 +25,7 @@ RESERVED = frozenset(
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
 LISTS = "GET /v1/data has the lists"  # for HTTP; each other door says where it has them
-Lists = Mapping[str, tuple[Scalar, ...] | None]
+Lists = Mapping[str, tuple[object, ...] | None]
 
 
 def resolve(text: str, lists: Lists) -> str:
@@ -57,7 +56,7 @@ def _respell(text: str, tree: Node, spellings: Mapping[str, str]) -> str:
     pieces, last = [], 0
     for (start, end), name in sorted({node.span: node.name for node in name_nodes(tree)}.items()):
         spelling = spellings[name]
-        pieces += [text[last:start], text[start:end] if name == spelling else column(spelling)]
+        pieces += [text[last:start], text[start:end] if name == spelling else format_column(spelling)]
         last = end
     return "".join([*pieces, text[last:]])
 
@@ -83,7 +82,7 @@ def _check_conditions(node: Node, lists: Lists) -> None:
         raise ParameterError("where", requirement, "a value that is not listed", LISTS)
 
 
-def _is_listed(node: Node, allowed: tuple[Scalar, ...]) -> bool:
+def _is_listed(node: Node, allowed: tuple[object, ...]) -> bool:
     """Return whether a node is one of these constants; 1 and TRUE differ."""
     if not isinstance(node, Constant):
         return False
@@ -97,7 +96,7 @@ def _is_listed(node: Node, allowed: tuple[Scalar, ...]) -> bool:
 # ---- filters as texts ----------------------------------------------------------------------------------------
 
 
-def literal(value: object) -> str:
+def format_literal(value: object) -> str:
     """Format a value as a constant of the filter language."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -107,7 +106,7 @@ def literal(value: object) -> str:
     return prefix + "'" + str(value).replace("'", "''") + "'"
 
 
-def column(name: str) -> str:
+def format_column(name: str) -> str:
     """Format a column's name for the filter language, quoted if it must be."""
     needs_no_quotes = PLAIN.fullmatch(name) and name not in RESERVED
     return name if needs_no_quotes else '"' + name.replace('"', '""') + '"'

@@ -1,28 +1,27 @@
-"""How long a question may take: from its parameters and from what the owner declared, never from rows.
+"""How long a question may take: from its parameters and from what the owner of data declared, never from rows.
 
-The bound is in seconds of one processor. It decides when the answer leaves, so a question that costs more leaves later,
-and no filter can place its end near the time at which it is due (docs/gateway-threats.md). The figures are several
-times what was measured (`benchmarks/gateway_work.py`): they need not be right, they must not be too small.
+The bound is in seconds of one processor. By it a gateway decides when the answer leaves, so a question that costs more
+leaves later, and no filter can place its end near the time at which it is due (docs/gateway-threats.md). The figures
+are several times what was measured (`benchmarks/gateway_work.py`): they need not be right, they must not be too small.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from typing import Protocol
 
-from dpselect import Plan
 from dpselect._ground.domain import Listed, Span
-from dpselect._ground.keys import key_columns
-from dpselect.engines import row_filter
+from dpselect._ground.keys import Key, key_columns
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.filters.cost import BYTES, RowCost
-from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
+from dpselect.engines.row_filter import parse as parse_filter
+from dpselect.queries.plan import Plan
 
-THREADS = 2
-"""Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 ROWS_OF_ONE_USER = 10_000
 """Rows of one user: an answer has room for MARGIN times as many, or for all of them at the longest texts."""
 MARGIN = 10
+BYTES_OF_A_ROW = 100
+"""Bytes of a row, where the owner does not say more."""
 
 ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
 CELL = 1e-6  # for an item in a group
@@ -47,7 +46,7 @@ SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 
 
 @dataclass(frozen=True)
-class Bound:
+class WorkBound:
     """An upper bound on the work of a question, in seconds of one processor."""
 
     here: float  # in this interpreter
@@ -59,10 +58,43 @@ class Bound:
         return self.here + self.rows
 
 
-def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
+class DeclaredSizes(Protocol):
+    """The sizes of data as their owner declared them."""
+
+    @property
+    def groups(self) -> int:
+        """The most groups."""
+        ...
+
+    @property
+    def all_rows(self) -> int:
+        """The most rows."""
+        ...
+
+    @property
+    def all_bytes(self) -> int:
+        """The most bytes."""
+        ...
+
+
+class DeclaredData(Protocol):
+    """The data of a question as their owner declared them."""
+
+    @property
+    def source(self) -> object:
+        """The place of the rows."""
+        ...
+
+    @property
+    def sizes(self) -> DeclaredSizes:
+        """The sizes of the data."""
+        ...
+
+
+def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, periods: int = 1) -> WorkBound:
     """Bound the work of a question; a user has rows in each of the periods."""
     engine, sizes, user_rows = _engine_work(data), data.sizes, ROWS_OF_ONE_USER * periods
-    cost = RowCost() if where is None else row_filter.parse(where).cost
+    cost = RowCost() if where is None else parse_filter(where).cost
     seconds_per_row = engine.row * _count_passes(plan, item) + engine.operator * cost.operators
     seconds_per_letter = engine.letter * cost.readings
 
@@ -72,19 +104,10 @@ def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods:
     longest = work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (BYTES - BYTES_OF_A_ROW) * seconds_per_letter
     margin = max(MARGIN * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return Bound(here=engine.start + _draw_seconds(plan, data), rows=rows)
+    return WorkBound(here=engine.start + _draw_seconds(plan, data), rows=rows)
 
 
-def window(work: Bound, tick: float, workers: int) -> float:
-    """Return the first of 1, 2, 4, 8 ... ticks that suffices for this work while all other workers are at theirs.
-
-    Workers and the threads that price questions share one interpreter, however many processors there are.
-    """
-    seconds = work.here * (workers + THREADS) + work.rows * workers
-    return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
-
-
-def _engine_work(data: DataSettings) -> EngineWork:
+def _engine_work(data: DeclaredData) -> EngineWork:
     return {SourceKind.POSTGRES: POSTGRES, SourceKind.SPARK: SPARK}.get(Address.parse(data.source).kind, FILES)
 
 
@@ -100,7 +123,7 @@ def _count_passes(plan: Plan, item: Key) -> int:
     return 1 + added_passes + columns + (3 if needs_sets else 0)
 
 
-def _draw_seconds(plan: Plan, data: DataSettings) -> float:
+def _draw_seconds(plan: Plan, data: DeclaredData) -> float:
     """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k."""
     q = getattr(plan.question, "q", ())
     groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.how.k_bar or 0)
@@ -108,7 +131,7 @@ def _draw_seconds(plan: Plan, data: DataSettings) -> float:
     return seconds + GROUP * groups * len(q)
 
 
-def _count_groups(plan: Plan, data: DataSettings) -> int:
+def _count_groups(plan: Plan, data: DeclaredData) -> int:
     """Count the groups that are answered: the listed ones, or as many as the owner declared."""
     return (_domain_size(plan.groups) or data.sizes.groups) if plan.by and plan.items is None else 0
 
