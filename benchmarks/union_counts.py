@@ -16,7 +16,7 @@ from typing import Any
 from measure import single_threaded, table
 from union_experiment import users
 
-from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import calibrations
 from dpselect.mechanisms import CountGaussian, CountLaplace, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.queries.union.terms import COUNT_SHARE, COUNTS_OF_BUDGET, best_method
@@ -38,7 +38,8 @@ def apart(epsilon: Fraction, delta: Fraction, most: int) -> tuple[Any, int]:
     """Items for three quarters of epsilon and delta, counts for the rest."""
     left = {"epsilon": epsilon * (1 - COUNT_SHARE), "delta": delta * (1 - COUNT_SHARE)}
     union = TruncatedGeometric(**left) if most == 1 else RenyiShaped(**left, max_items_per_user=most)
-    return union, gaussian_width(most / (2 * largest_rho(epsilon * COUNT_SHARE, delta * COUNT_SHARE)), BETA)
+    found = calibrations(epsilon * COUNT_SHARE, delta * COUNT_SHARE, most)
+    return union, gaussian_width(min(most / (2 * noise.rho) + noise.wider for noise in found), BETA)
 
 
 def decided(kind: Any) -> Callable[[Fraction, Fraction, int], tuple[Any, int]]:
