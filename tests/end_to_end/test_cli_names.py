@@ -40,7 +40,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "ledger init": (dps.Ledger.create,),
     "ledger data": (dps.Ledger.data,),
     "ledger grant": (dps.Account, dps.Ledger.grant),
-    "ledger show": (dps.Account, dps.Ledger.balances),
+    "ledger show": (dps.Account, dps.Ledger.all_standings),
     "ledger history": (dps.Account, dps.Ledger.entries),
     "ledger pay": (dps.Budget.open, dps.Budget.spend),
     "ledger pending": (dps.Account, dps.Ledger.pending, dps.Ledger.give_back),

@@ -89,7 +89,7 @@ class Books:
                 sentences.append(self._make_account(data))
             else:
                 self._check_unchanged(data)
-        granted = {balance.account for balance in ledger.balances()}
+        granted = {standing.account for standing in ledger.all_standings()}
         for person in settings.people.values():
             for name in settings.data if person.data is None else person.data:
                 account = Account(dataset=name, analyst=person.name)
@@ -160,7 +160,7 @@ class Books:
         ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
         if person.role is Role.ANALYST:
             self.check_quota(data, person)
-            return ledger.standings(account, during).values()
+            return ledger.standings(account, during)
         return ledger.promise_standings(account, during)
 
     # ---- answers that were given again -----------------------------------------------------------------------

@@ -293,10 +293,10 @@ class Gateway:
         if job.tick * 2.0 ** self.jobs.slips_of(job.data) > LATEST:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
-        for period, standing in self.books.ledger.standings(account, question.periods).items():
+        for standing in self.books.ledger.standings(account, question.periods):
             ceiling = standing.ceiling_at(question.plan.price_at)
             if not standing.admits(ceiling):
-                raise standing.refusal(ceiling, period)
+                raise standing.refusal(ceiling)
             share = max(share, standing.part(ceiling))
         limits.check_share(person, share)
         job = replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job

@@ -1,4 +1,4 @@
-"""The durable privacy budget: grants, charges and releases. Import from here."""
+"""The durable privacy budget: grants, charges and releases. Every other room imports from here."""
 
 from __future__ import annotations
 
@@ -9,76 +9,108 @@ from dpselect._ground.first_use import lazy_attributes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpselect.ledger.account import Account, Balance, clean_name, default_unit
-    from dpselect.ledger.budget import LedgerBudget, PromiseBudget
-    from dpselect.ledger.chains import Chain
-    from dpselect.ledger.charge import ZERO, Charge, parse_grant
+    from dpselect.ledger.account import ALWAYS, Account, clean_name, computer_user, default_unit
+    from dpselect.ledger.budget import Budget, LedgerBudget, LedgerSource, PromiseBudget, parse_budget
+    from dpselect.ledger.chains import Chains
+    from dpselect.ledger.charge import ZERO, Ceiling, Charge, format_decimal, parse_grant
     from dpselect.ledger.entry import Entry, EntryKind, Outcome, Pending, Reservation, hash_question
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
-    from dpselect.ledger.question import Fingerprint
+    from dpselect.ledger.question import Fingerprint, fingerprint, summarize, typed_name
     from dpselect.ledger.receipts import Priced, cost_and_rest
-    from dpselect.ledger.standing import DataAccount, Standing
+    from dpselect.ledger.records import CacheRecord, EntryRecord, Records
+    from dpselect.ledger.standing import DataAccount, Standing, Usage
+    from dpselect.ledger.terms import Chain, format_data_terms
 
 _HOMES = {
+    "ALWAYS": "account",
     "Account": "account",
-    "Balance": "account",
+    "Budget": "budget",
+    "CacheRecord": "records",
+    "Ceiling": "charge",
     "Cell": "port",
-    "Chain": "chains",
+    "Chain": "terms",
+    "Chains": "chains",
     "Charge": "charge",
     "DataAccount": "standing",
     "Entry": "entry",
     "EntryKind": "entry",
+    "EntryRecord": "records",
     "Fingerprint": "question",
     "Ledger": "ledger",
     "LedgerBudget": "budget",
+    "LedgerSource": "budget",
     "Outcome": "entry",
     "Pending": "entry",
     "Priced": "receipts",
     "PromiseBudget": "budget",
+    "Records": "records",
     "Reservation": "entry",
     "Standing": "standing",
     "Store": "port",
     "StoreDialect": "port",
+    "Usage": "standing",
     "ZERO": "charge",
     "clean_name": "account",
+    "computer_user": "account",
     "cost_and_rest": "receipts",
     "create_store": "places",
     "default_unit": "account",
+    "fingerprint": "question",
+    "format_data_terms": "terms",
+    "format_decimal": "charge",
     "hash_question": "entry",
     "open_store": "places",
+    "parse_budget": "budget",
     "parse_grant": "charge",
+    "summarize": "question",
+    "typed_name": "question",
 }
 
 __all__ = [
+    "ALWAYS",
     "ZERO",
     "Account",
-    "Balance",
+    "Budget",
+    "CacheRecord",
+    "Ceiling",
     "Cell",
     "Chain",
+    "Chains",
     "Charge",
     "DataAccount",
     "Entry",
     "EntryKind",
+    "EntryRecord",
     "Fingerprint",
     "Ledger",
     "LedgerBudget",
+    "LedgerSource",
     "Outcome",
     "Pending",
     "Priced",
     "PromiseBudget",
+    "Records",
     "Reservation",
     "Standing",
     "Store",
     "StoreDialect",
+    "Usage",
     "clean_name",
+    "computer_user",
     "cost_and_rest",
     "create_store",
     "default_unit",
+    "fingerprint",
+    "format_data_terms",
+    "format_decimal",
     "hash_question",
     "open_store",
+    "parse_budget",
     "parse_grant",
+    "summarize",
+    "typed_name",
 ]
 
 __getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

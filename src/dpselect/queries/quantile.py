@@ -15,7 +15,7 @@ from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
-from dpselect.ledger.budget import Budget, LedgerSource
+from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
