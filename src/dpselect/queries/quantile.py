@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]
-MEDIAN = Fraction(1, 2)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
