@@ -269,7 +269,7 @@ def check(place: str, args: argparse.Namespace) -> None:
         new = args.questions // 10 + args.analysts
         assert len(settled) == len({holds[one] for one in settled if one is not None}) == new == len(holds)
         told = sum(one.kind is EntryKind.REPEAT for one in entries)
-        standing = ledger.standing(ledger.balances()[0].account)
+        standing = ledger.standing(ledger.all_standings()[0].account)
         part = float(standing.data.open_to_analysts.part(standing.all.total.as_spent))
         assert part <= 1
         print(f"{new:,} questions were charged, once each: {100 * part:.0f} % of the promise; {told:,} answers were")

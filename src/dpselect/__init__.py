@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         WeakPromiseWarning,
     )
     from dpselect.forecast import Forecast, Population
-    from dpselect.ledger import Account, Ledger
-    from dpselect.ledger.budget import Budget
+    from dpselect.ledger import Account, Budget, Ledger
     from dpselect.queries.choose import choose
     from dpselect.queries.plan import Plan
     from dpselect.queries.quantile import quantile
@@ -59,7 +58,7 @@ _HOMES = {
     "Union": "dpselect.questions.questions",
     "Users": "dpselect.questions.questions",
     "Account": "dpselect.ledger",
-    "Budget": "dpselect.ledger.budget",
+    "Budget": "dpselect.ledger",
     "BudgetError": "dpselect.errors",
     "Column": "dpselect._ground.domain",
     "DataError": "dpselect.errors",

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
     from dpselect.inspection.report import Inspection
-    from dpselect.ledger.budget import Budget, LedgerSource
-    from dpselect.ledger.question import Fingerprint
+    from dpselect.ledger import Budget, Fingerprint, LedgerSource
     from dpselect.queries.plan import BoundPlan, Plan
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
@@ -430,7 +429,7 @@ class Dataset(Verbs):
         `source_before` is the identity of the source before it was opened. Opening finds the files to read; an answer
         about those is not kept under the identity of others.
         """
-        from dpselect.ledger.question import fingerprint
+        from dpselect.ledger import fingerprint
 
         source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
@@ -568,6 +567,6 @@ def _parse_budget(value: Budget | LedgerSource | None) -> Budget | None:
     """Return the budget that is meant. No ledger is imported if nobody pays."""
     if value is None:
         return None
-    from dpselect.ledger.budget import parse_budget
+    from dpselect.ledger import parse_budget
 
     return parse_budget(value)

@@ -40,9 +40,9 @@ def used(book: str) -> tuple[list[Fraction], list[Fraction], list[EntryKind]]:
     """What is spent, what is reserved, each as epsilon and delta, and what the ledger tells in order."""
     with dps.Ledger(book) as ledger:
         assert ledger.verify() == []
-        balance = ledger.balance(ANN)
+        usage = ledger.standing(ANN).own
         told = [entry.kind for entry in ledger.entries(ANN)]
-    spent, reserved = ([Fraction(one.epsilon), Fraction(one.delta)] for one in (balance.spent, balance.reserved))
+    spent, reserved = ([Fraction(one.epsilon), Fraction(one.delta)] for one in (usage.spent, usage.reserved))
     return spent, reserved, told
 
 

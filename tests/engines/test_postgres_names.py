@@ -23,7 +23,7 @@ from tests.engines.every_engine import filled
 from tests.engines.sources import Row
 from tests.engines.test_conformance import kept, pairs
 from tests.engines.test_postgres import engine, run
-from tests.ledger.amounts import grant
+from tests.ledger.amounts import grant, rest
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -256,7 +256,7 @@ def test_the_ledger_calls_nothing_that_others_planted(postgres_server, mallory):
     account = Account("default", "ann")
     with Ledger.create(address) as ledger:
         grant(ledger, account, 1, 0)
-        assert ledger.balance(account).left.epsilon == 1
+        assert rest(ledger.standing(account)).epsilon == 1
         assert ledger.verify() == []
     with psycopg.connect(address, autocommit=True) as connection, pytest.raises(psycopg.Error, match="called"):
         connection.execute("SELECT current_setting('server_encoding')")  # what the store would have called

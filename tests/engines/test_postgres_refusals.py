@@ -50,7 +50,7 @@ def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path
             domain=["popular", "x"], epsilon=1
         )
         with dps.Ledger(place) as ledger:
-            return ledger.balance(dps.Account("default", "ann")).used.epsilon
+            return ledger.standing(dps.Account("default", "ann")).own.total.epsilon
 
     assert used(awkward) == 1
     assert used(awkward.replace("dpselect@", "dpselect:secret@")) == 1  # the same rows

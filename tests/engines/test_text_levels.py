@@ -16,7 +16,7 @@ from dpselect.texts.token_stream import Level, TokenStream, release_levels
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.opened import DuckDBEngine
 from tests.plain_text import level_sets
-from tests.text_rows import rows_of
+from tests.text_rows import rows_of, stream_of
 from tests.twins.text import OTHERS_DECIDE, one_part_is_enough
 
 
@@ -52,7 +52,7 @@ def consistent(released: list[set[str]]) -> list[set[str]]:
 @pytest.mark.parametrize("number", range(60))
 def test_sets_are_those_of_lists_and_sets(number):
     people, released = CROWDS[number]
-    assert climb(TokenStream.from_messages(people), released) == level_sets(people, consistent(released))
+    assert climb(stream_of(people), released) == level_sets(people, consistent(released))
 
 
 def test_one_released_part_is_not_enough():
@@ -73,7 +73,7 @@ def others_decide(way, people, released) -> bool:
 
 def test_a_user_s_coming_and_going_changes_one_row_of_every_level():
     for people, released in CROWDS:
-        assert not others_decide(lambda some, given: climb(TokenStream.from_messages(some), given), people, released)
+        assert not others_decide(lambda some, given: climb(stream_of(some), given), people, released)
 
 
 @pytest.mark.parametrize("twin", OTHERS_DECIDE, ids=lambda twin: twin.__name__)
@@ -114,11 +114,11 @@ def shared(sets, _level):
 
 def test_labels_come_in_the_order_of_their_text_not_of_codes():
     for people in (PEOPLE, PEOPLE[::-1]):
-        levels = list(release_levels(TokenStream.from_messages(people), 3, shared))
+        levels = list(release_levels(stream_of(people), 3, shared))
         assert levels == [
             Level(1, ("city", "new", "york")), Level(2, ("new york", "york city")), Level(3, ("new york city",)),
         ]  # fmt: skip
-        stream = TokenStream.from_messages(people)
+        stream = stream_of(people)
         in_code_order = [stream.label(code) for code in shared(stream.sets(), 1)]
         assert in_code_order != ["city", "new", "york"]  # the twin: what came first in the data comes first
 
@@ -130,7 +130,7 @@ def test_a_level_is_shown_before_the_next_is_asked_and_none_after_an_empty_one()
         asked.append(level)
         return shared(sets, level) if level < 2 else []
 
-    levels = release_levels(TokenStream.from_messages(PEOPLE), 4, release)
+    levels = release_levels(stream_of(PEOPLE), 4, release)
     shown = [len(next(levels).labels)]
     assert asked == [1]
     assert [*shown, *(len(level.labels) for level in levels)] == [3, 0, 0, 0]
@@ -140,16 +140,16 @@ def test_a_level_is_shown_before_the_next_is_asked_and_none_after_an_empty_one()
 @pytest.mark.parametrize("released", [[-1], [99], [0.5], [[0]], [True]], ids=str)
 def test_codes_that_are_none_are_refused(released):
     with pytest.raises(ParameterError, match=r"^released must be"):
-        TokenStream.from_messages(PEOPLE).grow(released)
+        stream_of(PEOPLE).grow(released)
 
 
 def test_a_code_that_comes_twice_counts_once():
-    stream = TokenStream.from_messages(PEOPLE)
+    stream = stream_of(PEOPLE)
     assert rows_of(stream.grow([1, 0, 1, 0])) == rows_of(stream.grow([0, 1]))
 
 
 def test_nothing_private_is_shown():
-    assert repr(TokenStream.from_messages(PEOPLE)) == "TokenStream(level=1, private)"
+    assert repr(stream_of(PEOPLE)) == "TokenStream(level=1, private)"
 
 
 @pytest.mark.parametrize("longest", [1, 2, 3, 16])

@@ -176,8 +176,7 @@ def _same_release(entry: Entry, content: bytes) -> bool:
 
 
 def _check_promise(ledger: Ledger) -> None:
-    for balance in ledger.balances():
-        standing = ledger.standing(balance.account)
+    for standing in ledger.all_standings():
         assert standing.left >= 0
         assert standing.data.open_to_analysts.part(standing.all.total.as_spent) <= Fraction(1)
 

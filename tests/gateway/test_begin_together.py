@@ -34,7 +34,7 @@ def test_processes_that_begin_at_once_grant_a_quota_once(postgres_server: str, t
         with ThreadPoolExecutor(PROCESSES) as threads:
             said = [sentence for found in threads.map(begin, books) for sentence in found]
         assert said.count("made the ledger") == 1
-        ann = next(one for one in books[0].ledger.balances() if one.account.analyst == "ann")
+        ann = next(one for one in books[0].ledger.all_standings() if one.account.analyst == "ann")
         assert ann.granted.epsilon == Fraction(2)
         for one in books:
             one.close()

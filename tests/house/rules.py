@@ -32,6 +32,8 @@ WHY_APART = {
 }
 # What no other room imports: systems of papers, for tests and comparisons.
 ALONE = {"papers"}
+# Rooms whose files only they themselves name: others import from the package, which lists what it offers.
+BEHIND_A_FRONT = {"ledger"}
 # Methods that hand their work to a later room, which reads the value: by file and method the module that does it.
 DOORS = {
     "ledger/ledger.py": {"plot": "dpselect.audit.spending", "verify": "dpselect.audit.verification"},
@@ -194,6 +196,8 @@ def wrong_rooms(found: list[Import], room: str, path: str) -> Iterator[tuple[int
             continue
         if not may_import(room, other):
             yield one.line, f"{room} must not import {one.name}: {reason(room, other)}"
+        elif other in BEHIND_A_FRONT and room != other and f"{other}/{parts[2]}.py" in FILES:
+            yield one.line, f"{room} must not name {one.name}: what {other} offers is imported from dpselect.{other}"
 
 
 def is_at_a_door(one: Import, path: str) -> bool:

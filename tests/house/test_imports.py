@@ -78,6 +78,16 @@ REFUSED = {
     "testing": ("draws/port.py", "from dpselect.testing import ExactDraws", "testing is for tests"),
     "testing by the command": ("command/main.py", "import dpselect.testing", "testing is for tests"),
     "papers": ("queries/top/set.py", "from dpselect.papers import JointSet", "imported by no other room"),
+    "an inner file of the ledger": (
+        "audit/report.py",
+        "from dpselect.ledger.standing import Usage",
+        "is imported from dpselect.ledger",
+    ),
+    "an inner file of the ledger, as a name": (
+        "audit/report.py",
+        "def f():\n    from dpselect.ledger import sql",
+        "is imported from dpselect.ledger",
+    ),
     "papers, lazily": (
         "command/plan.py",
         "def f():\n    from dpselect.papers.gamma import GammaMechanism",
@@ -159,6 +169,8 @@ REFUSED = {
 }
 
 ALLOWED = {
+    "a name that the ledger offers": ("audit/report.py", "from dpselect.ledger import Ledger, Usage"),
+    "the ledger in itself": ("ledger/journal.py", "from dpselect.ledger import sql"),
     "a domain that does not fit": ("engines/sql/engine.py", "raise ParameterError('domain', 'fit', 'something else')"),
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
     "papers import what is before them": ("papers/gamma.py", "from dpselect.mechanisms import gaps"),

@@ -56,7 +56,7 @@ def ledger(path: Path, analyst: str) -> str:
 
 def spent(path: str, analyst: str) -> Fraction:
     with dps.Ledger(path) as opened:
-        return opened.balance(dps.Account("plays", analyst)).spent.epsilon
+        return opened.standing(dps.Account("plays", analyst)).own.spent.epsilon
 
 
 def run(words: list[str], folder: Path, **settings: str) -> None:

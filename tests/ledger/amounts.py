@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
-from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation, Standing
+from dpselect.ledger import Account, Charge, Ledger, Reservation, Standing
 from dpselect.release.release import Release
 
 
@@ -62,8 +62,14 @@ def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", r
 
 def grant(
     ledger: Ledger, account: Account, epsilon: Number, delta: Number, *, total: bool = False, of: str = "1000"
-) -> Balance:
+) -> Standing:
     """A quota in an account that has room for all that tests ask; it is made where there is none."""
     if all(data.dataset != account.dataset for data, _ in ledger.data_accounts()):
         ledger.data(account.dataset, of, "0.1")
     return ledger.grant(account, epsilon, delta, total=total)
+
+
+def rest(standing: Standing) -> Charge:
+    """What is left of a quota by adding up."""
+    granted, used = standing.granted, standing.own.total
+    return Charge(max(granted.epsilon - used.epsilon, Fraction(0)), max(granted.delta - used.delta, Fraction(0)))

@@ -347,8 +347,8 @@ def main(kind: str, where: str, words: str = "") -> None:
         found["answers"] = Counter(t for t in told if not t.startswith("!"))
         if kind != "none":
             with dps.Ledger(where) as ledger:
-                balance = ledger.balance(account)
-                found |= {"used": str(balance.used.epsilon), "problems": ledger.verify()}
+                used = ledger.standing(account).own.total
+                found |= {"used": str(used.epsilon), "problems": ledger.verify()}
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 

@@ -14,24 +14,24 @@ from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS
 from dpselect.ledger.standing import Usage, format_hold
-from tests.ledger.amounts import ask, charge, grant, started
+from tests.ledger.amounts import ask, charge, grant, rest, started
 
 BOB = Account("plays", "bob")
 
 
 def test_a_grant_adds(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, "0.5", 0)
-    balance = grant(ledger, ann, Fraction(1, 4), "1e-6")
-    assert balance == ledger.balance(ann)
-    assert (balance.granted, balance.spent, balance.reserved) == (charge("0.75", "1e-6"), ZERO, ZERO)
-    assert balance.left == balance.granted
+    standing = grant(ledger, ann, Fraction(1, 4), "1e-6")
+    assert standing == ledger.standing(ann)
+    assert (standing.granted, standing.own) == (charge("0.75", "1e-6"), Usage())
+    assert rest(standing) == standing.granted
 
 
 def test_a_total_replaces(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "0.001")
     ask(ledger, ann, charge("0.25", "0.0001"))
     ledger.reserve(ann, charge("0.25"), "{}")
-    assert grant(ledger, ann, "0.5", "0.0001", total=True).left == ZERO
+    assert rest(grant(ledger, ann, "0.5", "0.0001", total=True)) == ZERO
     assert grant(ledger, ann, 2, "0.5", total=True).granted == charge("2", "0.5")
     assert ledger.verify() == []
 
@@ -43,7 +43,7 @@ def test_a_total_below_what_is_used_lets_nothing_more_through(
     grant(ledger, ann, 1, "0.001")
     ask(ledger, ann, charge("0.25", "0.0001"))
     at_work = started(ledger, ann, charge("0.25"))
-    assert grant(ledger, ann, *total, total=True).left == charge(*left)
+    assert rest(grant(ledger, ann, *total, total=True)) == charge(*left)
     for price in (charge("0.1"), Charge(Fraction(1, 10**30), Fraction(0)), ZERO):
         with pytest.raises(BudgetError):
             ledger.reserve(ann, price, "{}")
@@ -79,21 +79,21 @@ def test_amounts_that_make_no_sense(ledger: Ledger, ann: Account, epsilon: Any, 
     assert (ledger.count, ledger.data_accounts()) == (0, [])
     with pytest.raises(ParameterError, match=message):
         grant(ledger, ann, epsilon, delta)
-    assert (ledger.count, ledger.balances()) == (1, [])  # the account of the data
+    assert (ledger.count, ledger.all_standings()) == (1, [])  # the account of the data
 
 
 def test_delta_stays_below_one_in_total(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "0.5")
     with pytest.raises(ParameterError, match="delta must be less than 1 in total, got 1"):
         grant(ledger, ann, 1, "0.5")
-    assert ledger.balance(ann).granted == charge("1", "0.5")
+    assert ledger.standing(ann).granted == charge("1", "0.5")
 
 
 def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     for _ in range(10):
         ask(ledger, ann, charge("0.1"))
-    assert ledger.balance(ann).left == ZERO
+    assert rest(ledger.standing(ann)) == ZERO
     with pytest.raises(BudgetError) as refused:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
@@ -149,7 +149,7 @@ def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, charge("0.75", "1e-6"), "{}")
     assert (reservation.account, reservation.ceiling) == (ann, charge("0.75", "1e-6"))
-    assert ledger.balance(ann).left == charge("0.25")
+    assert rest(ledger.standing(ann)) == charge("0.25")
     after = ledger.settle(reservation, charge("0.5"), "[]")
     assert after == ledger.standing(ann)
     assert (after.own, after.all, after.left) == (
@@ -157,8 +157,8 @@ def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
         Usage(charge("0.5"), ZERO),
         Fraction(1, 2),
     )
-    balance = ledger.balance(ann)
-    assert (balance.spent, balance.reserved, balance.left) == (charge("0.5"), ZERO, charge("0.5", "1e-6"))
+    assert after == ledger.standing(ann)
+    assert rest(after) == charge("0.5", "1e-6")
 
 
 def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
@@ -167,7 +167,7 @@ def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
     for more in (charge("0.6"), charge("0.1", "1e-9")):
         with pytest.raises(ValueError, match="must not cost more than what was reserved"):
             ledger.settle(reservation, more, None)
-    assert ledger.balance(ann).reserved == charge("0.5")
+    assert ledger.standing(ann).own.reserved == charge("0.5")
 
 
 def test_a_settle_happens_once(ledger: Ledger, ann: Account) -> None:
@@ -176,7 +176,7 @@ def test_a_settle_happens_once(ledger: Ledger, ann: Account) -> None:
     ledger.settle(reservation, ZERO, None)
     with pytest.raises(LedgerError, match="reservation 3 was settled already"):
         ledger.settle(reservation, ZERO, None)
-    assert ledger.balance(ann).left == charge("1")
+    assert rest(ledger.standing(ann)) == charge("1")
 
 
 def test_a_reservation_cannot_be_made_up(ledger: Ledger, ann: Account) -> None:
@@ -197,7 +197,7 @@ def test_accounts_are_apart(ledger: Ledger, ann: Account) -> None:
     for account in (BOB, ann, other):
         grant(ledger, account, 1, 0)
     ask(ledger, ann, charge("1"))
-    assert [(b.account, b.left.epsilon) for b in ledger.balances()] == [(ann, 0), (BOB, 1), (other, 1)]
+    assert [(one.account, rest(one).epsilon) for one in ledger.all_standings()] == [(ann, 0), (BOB, 1), (other, 1)]
     assert [entry.number for entry in ledger.entries(ann)] == [3, 6, 7, 8]
 
 
@@ -206,7 +206,7 @@ def test_an_unknown_analyst_is_named_with_those_near(ledger: Ledger, ann: Accoun
     with pytest.raises(LedgerError, match=r"'anne' has no budget for the data set 'plays'\nhint: did you mean ann\?"):
         ledger.reserve(Account("plays", "anne"), ZERO, "{}")
     with pytest.raises(LedgerError, match="'sales'\nhint: no analyst has: grant one with"):
-        ledger.balance(Account("sales", "ann"))
+        ledger.standing(Account("sales", "ann"))
     assert ledger.count == 2
 
 

@@ -120,7 +120,7 @@ def test_a_child_settles_no_reservation_of_its_parent(granted: str, ann: Account
 def test_a_child_uses_no_connection(granted: str, ann: Account) -> None:
     with Ledger(granted) as ledger:
         ask(ledger, ann, charge("0.25"))
-        for use in (lambda: ledger.balance(ann), lambda: ledger.reserve(ann, charge("0.25"), "{}"), ledger.verify):
+        for use in (lambda: ledger.standing(ann), lambda: ledger.reserve(ann, charge("0.25"), "{}"), ledger.verify):
             assert "was opened in another process" in in_a_child(use)
         assert in_a_child(ledger.close) == "None"
         ask(ledger, ann, charge("0.25"))
@@ -134,7 +134,7 @@ from tests.ledger.amounts import ask, charge, grant
 ledger, ann = Ledger(sys.argv[1]), Account("plays", "ann")
 ask(ledger, ann, charge("0.25"))
 if not os.fork():
-    store = weakref.ref(ledger._store)
+    store = weakref.ref(ledger._session._store)
     del ledger
     gc.collect()
     print("it is", "freed" if store() is None else "left alone")

@@ -8,8 +8,8 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, entry, sql
-from dpselect.ledger.standing import format_data_terms
-from tests.ledger.amounts import ask, charge, grant, started
+from dpselect.ledger.terms import format_data_terms
+from tests.ledger.amounts import ask, charge, grant, rest, started
 
 QUESTION = '{"k": 10}'
 
@@ -20,9 +20,9 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
     ask(ledger, ann, charge("0.1"), QUESTION, None)
-    before = ledger.balance(ann)
+    before = ledger.standing(ann)
     assert ledger.repeat(ann, QUESTION) == "[2]"
-    assert ledger.balance(ann) == before
+    assert ledger.standing(ann) == before
     last = list(ledger.entries())[-1]
     assert (last.kind, last.charge, last.question, last.refers_to) == (EntryKind.REPEAT, ZERO, QUESTION, 8)
     assert ledger.verify() == []
@@ -47,7 +47,7 @@ def test_what_one_analyst_paid_is_free_for_all_who_have_a_quota_of_the_data(ledg
     ask(ledger, ann, charge("1"), QUESTION, "[1]")
     grant(ledger, bob, 0, "1e-6", total=True)  # he could not pay for it
     assert ledger.repeat(bob, QUESTION) == "[1]"
-    assert ledger.balance(bob).used == ZERO
+    assert ledger.standing(bob).own.total == ZERO
     last = list(ledger.entries())[-1]
     assert (last.account, last.charge, last.refers_to) == (bob, ZERO, 6)
     count = ledger.count
@@ -102,7 +102,7 @@ def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
     with Ledger(where) as ledger:
         assert ledger.head == head
         assert ledger.settle(open_one, charge("0.5"), "[1]").left == Fraction(1, 2)
-        assert ledger.balance(ann).left == charge("0.5")
+        assert rest(ledger.standing(ann)) == charge("0.5")
         assert ledger.verify(head) == []
         assert ledger.verify(ledger.head) == []
 
@@ -132,7 +132,7 @@ def test_a_closed_ledger_says_so(where: str, ann: Account) -> None:
     ledger = Ledger.create(where)
     ledger.close()
     ledger.close()
-    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: grant(ledger, ann, 1, 0)):
+    for use in (ledger.all_standings, ledger.verify, lambda: ledger.head, lambda: grant(ledger, ann, 1, 0)):
         with pytest.raises(LedgerError, match=r"is closed\nhint: open it again"):
             use()
 
@@ -143,7 +143,7 @@ def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, ann: Account, mo
     monkeypatch.setattr(entry, "now", lambda: "1970-01-01T00:00:00+00:00")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
     assert ledger.repeat(ann, QUESTION) == "[2]"
-    assert ledger.balance(ann).spent == charge("0.2")
+    assert ledger.standing(ann).own.spent == charge("0.2")
     assert ledger.verify() == []
 
 

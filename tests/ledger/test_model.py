@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
-from dpselect.ledger import ZERO, Account, Balance, Charge, Ledger, Reservation
+from dpselect.ledger import ZERO, Account, Charge, Ledger, Reservation
 from dpselect.ledger.standing import Usage
 from tests.ledger.amounts import started
 
@@ -68,13 +68,14 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
                 ledger.settle(one, price, None)
                 _, spent, reserved = model[one.account]
                 model[one.account][1:] = [spent + price, reserved - one.ceiling]
-        assert ledger.balances() == [Balance(account, *model[account]) for account in accounts]
+        found = {one.account: [one.granted, one.own.spent, one.own.reserved] for one in ledger.all_standings()}
+        assert found == model
         ((_, used),) = ledger.data_accounts()
         spent, reserved = (sum((parts[i] for parts in model.values()), start=ZERO) for i in (1, 2))
         assert used.get("", Usage()) == Usage(spent, reserved)
         assert ledger.verify(ledger.head) == []
         with Ledger.upgrade(Path(folder) / "x", Path(folder) / "y") as after:
-            assert (after.balances(), after.data_accounts()) == (ledger.balances(), ledger.data_accounts())
+            assert (after.all_standings(), after.data_accounts()) == (ledger.all_standings(), ledger.data_accounts())
             assert after.verify(ledger.head) == []
 
 

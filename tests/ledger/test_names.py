@@ -54,8 +54,8 @@ def test_what_can_be_seen_is_a_name(name: str) -> None:
 def test_composed_and_decomposed_letters_are_one_account(ledger: Ledger) -> None:
     grant(ledger, Account("caf\u00e9", COMPOSED), 1, 0)
     grant(ledger, Account("cafe\u0301", DECOMPOSED), 1, 0)
-    (balance,) = ledger.balances()
-    assert (balance.account.analyst, balance.granted) == (COMPOSED, charge("2"))
+    (standing,) = ledger.all_standings()
+    assert (standing.account.analyst, standing.granted) == (COMPOSED, charge("2"))
     assert ledger.verify() == []
 
 
@@ -94,7 +94,7 @@ def test_names_that_are_none(name: str) -> None:
 def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: EntryKind) -> None:
     """With a sound digest: only a promise is made to all analysts together."""
     ledger.data("plays", 1, 0)
-    with ledger._writing() as (journal, end):
+    with ledger._session.writing() as (journal, end):
         journal.append(end, Draft(kind, Account.for_everybody("plays"), ZERO, "{}", refers_to=1))
     why = "it is about the ledger, and names a data set or an analyst" if kind in LEDGER_KINDS else "its terms are none"
     assert f"entry 2 is damaged: {why}" in ledger.verify()

@@ -16,7 +16,7 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Ledger, sql
-from tests.ledger.amounts import ask, charge, grant
+from tests.ledger.amounts import ask, charge, grant, rest
 
 NOBODY = 65534
 for_everybody = pytest.mark.filterwarnings("ignore:.* may be read by every user:dpselect.errors.LedgerWarning")
@@ -133,7 +133,7 @@ def others_may_enter(tmp_path: Path, file: Path) -> None:
 @pytest.mark.usefixtures("others_may_enter")
 def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
     with nobody(), Ledger(file) as ledger:
-        assert ledger.balance(ann).spent == charge("0.25")
+        assert ledger.standing(ann).own.spent == charge("0.25")
         assert len(list(ledger.entries())) == 5
         assert ledger.verify(ledger.head) == []
         for write in (lambda: grant(ledger, ann, 1, 0), lambda: ledger.repeat(ann, "q")):
@@ -149,7 +149,7 @@ def test_a_file_that_others_write_meanwhile(file: Path, ann: Account) -> None:
     with Ledger(file) as writer:
         ask(writer, ann, charge("0.25"))
         with nobody(), Ledger(file) as reader:
-            assert reader.balance(ann).spent == charge("0.5")
+            assert reader.standing(ann).own.spent == charge("0.5")
             assert reader.verify(reader.head) == []
         file.with_name(file.name + "-wal").chmod(0o600)
         with nobody(), pytest.raises(LedgerError, match="may not read its write-ahead log"):
@@ -226,7 +226,7 @@ def test_a_role_that_may_only_read(new_database: Callable[[], str], ann: Account
         owner.execute(f"GRANT USAGE ON SCHEMA dpselect TO {role}".encode())
         owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA dpselect TO {role}".encode())
     with Ledger(as_reader) as ledger:
-        assert ledger.balance(ann).left == charge("1")
+        assert rest(ledger.standing(ann)) == charge("1")
         assert ledger.verify() == []
         with pytest.raises(LedgerError, match="this user may not write to the ledger"):
             grant(ledger, ann, 1, 0)
@@ -265,7 +265,7 @@ def test_a_server_that_goes_away(new_database: Callable[[], str], ann: Account) 
             ):
                 ledger.reserve(ann, charge("0.5"), "{}")
     with Ledger(address) as ledger:
-        assert ledger.balance(ann).left == charge("1")
+        assert rest(ledger.standing(ann)) == charge("1")
 
 
 def test_an_unfinished_transaction_ends_with_its_error(ledger: Ledger, ann: Account, where: str) -> None:

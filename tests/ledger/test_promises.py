@@ -17,13 +17,14 @@ import dpselect as dps
 from dpselect._ground.periods import Periods, parse_periods
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.audit.verification import Sums
+from dpselect.audit.sums import Sums
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import Draft, chain_entry, format_parts
-from dpselect.ledger.standing import Standing, Usage, format_data_terms, parse_data_terms
+from dpselect.ledger.entry import Draft, chain_entry
+from dpselect.ledger.standing import Standing, Usage
+from dpselect.ledger.terms import format_data_terms, format_parts, parse_data_terms
 from tests.by_names import plan_of
 from tests.ledger.amounts import charge, started
 
@@ -71,7 +72,7 @@ def test_no_quota_without_an_account(where: str) -> None:
         ledger.data("sales", 1, 0)
         with pytest.raises(LedgerError, match=r"for the data 'plays'\nhint: "):
             ledger.grant(ANN, 1, 0)
-        assert ledger.balances() == []
+        assert ledger.all_standings() == []
 
 
 def test_one_account_pays_what_its_promise_pays(ledger: Ledger) -> None:

@@ -47,9 +47,9 @@ def test_all_of_it_is_charged_once(ledger: Ledger, ann: Account, budget: dps.Bud
     order = ledger.data_account(ann.dataset).promise.order
     assert order is not None
     with budget.spend(**{**PRICE, "epsilon": epsilon, "delta": delta}):
-        held = ledger.balance(ann).reserved
+        held = ledger.standing(ann).own.reserved
         assert kinds(ledger) == DONE[:2]
-    spent = ledger.balance(ann).spent
+    spent = ledger.standing(ann).own.spent
     assert spent == held
     assert (spent.epsilon, spent.delta) == (Fraction(epsilon), Fraction(delta))
     with mpmath.workdps(60):
@@ -65,7 +65,7 @@ def test_an_account_that_adds_up_counts_epsilons(ledger: Ledger, ann: Account) -
     ledger.grant(ann, 1, 0)
     with dps.Budget.open(ledger, data=ann.dataset, analyst=ann.analyst).spend(**{**PRICE, "delta": 0}):
         pass
-    assert ledger.balance(ann).spent == Charge.round_up(Fraction(1, 100), Fraction(0))
+    assert ledger.standing(ann).own.spent == Charge.round_up(Fraction(1, 100), Fraction(0))
     assert ledger.verify() == []
 
 
@@ -93,7 +93,7 @@ def test_many_small_prices_compose(budget: dps.Budget) -> None:
 def test_however_the_block_ends(ledger: Ledger, ann: Account, budget: dps.Budget, kind: type[BaseException]) -> None:
     with pytest.raises(kind), budget.spend(**PRICE):
         raise kind
-    assert ledger.balance(ann).spent.epsilon == Fraction(1, 100)
+    assert ledger.standing(ann).own.spent.epsilon == Fraction(1, 100)
     assert kinds(ledger) == DONE
 
 
@@ -106,14 +106,14 @@ def test_what_cannot_begin_is_given_back(
     monkeypatch.setattr(WholeLedger, "start", full)
     with pytest.raises(dps.LedgerError, match="the disk is full"):
         budget.spend(**PRICE)
-    assert ledger.balance(ann).reserved == ledger.balance(ann).spent == ZERO
+    assert ledger.standing(ann).own.reserved == ledger.standing(ann).own.spent == ZERO
     assert kinds(ledger) == [EntryKind.HOLD, EntryKind.RETURN]
 
 
 def test_without_a_block_it_stays_reserved(ledger: Ledger, ann: Account, budget: dps.Budget) -> None:
     """Whoever forgets `with` has paid: the other library may have run."""
     budget.spend(**PRICE)
-    assert ledger.balance(ann).reserved.epsilon == Fraction(1, 100)
+    assert ledger.standing(ann).own.reserved.epsilon == Fraction(1, 100)
     (dead,) = ledger.pending()
     assert dead.may_have_read
 
@@ -232,7 +232,7 @@ def test_all_periods_that_were_read_are_charged(ledger: Ledger, ann: Account) ->
     for during in ("2026-09..2026-10", ["2026-10"]):
         with budget.spend(**month, during=during):  # type: ignore[call-arg]
             pass
-    found = {period: standing.all.spent for period, standing in ledger.standings(ann).items()}
+    found = {standing.period: standing.all.spent for standing in ledger.standings(ann)}
     assert {period: (one.epsilon, one.delta) for period, one in found.items()} == {
         "2026-09": (Fraction(1, 100), Fraction(1, 10**9)),
         "2026-10": (Fraction(2, 100), Fraction(2, 10**9)),
@@ -288,7 +288,7 @@ def test_a_child_settles_nothing(tmp_path: object, ann: Account) -> None:
             paid = budget.spend(**PRICE)
             assert "process" in in_a_child(lambda paid=paid: paid.__exit__())  # type: ignore[misc]
     with Ledger(where) as ledger:
-        assert ledger.balance(ann).reserved.epsilon == Fraction(1, 100)
+        assert ledger.standing(ann).own.reserved.epsilon == Fraction(1, 100)
         assert ledger.verify() == []
 
 
@@ -304,8 +304,8 @@ def test_what_an_old_ledger_spent_is_carried_into_a_new_one(tmp_path: Path) -> N
             if name == "old":
                 for epsilon in ("0.1", "0.2", "0.3"):
                     dps.Dataset(rows, user="user", item="item", budget=budget).top_k(2, epsilon=epsilon)
-                (balance,) = ledger.balances()
-                spent = balance.spent + balance.reserved
+                (standing,) = ledger.all_standings()
+                spent = standing.own.total
             else:
                 with budget.spend(
                     epsilon=spent.epsilon, delta=spent.delta, unit="one user", neighbors="add-remove", note="old"

@@ -12,7 +12,7 @@ import pytest
 
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Entry, Ledger, sql
-from dpselect.ledger.entry import format_parts
+from dpselect.ledger.terms import format_parts
 from tests.ledger.amounts import ask, charge, grant
 
 
@@ -228,7 +228,7 @@ def test_an_account_that_is_made_again_forgets_nothing_that_was_used(file: Path,
     with Ledger(file) as ledger:
         ledger.data("plays", "0.7", "1e-6")
         ledger.grant(ann, 1, 0)
-        assert ledger.balance(ann).used == charge("0.625", "1e-7")
+        assert ledger.standing(ann).own.total == charge("0.625", "1e-7")
         with pytest.raises(BudgetError):
             ledger.reserve(ann, charge("0.1"), "{}")
         assert "changes how an account composes" in "\n".join(ledger.verify())
@@ -248,11 +248,11 @@ def test_only_a_head_noted_elsewhere_shows_a_rollback(file: Path, ann: Account) 
 def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._usable_store().run
+        run = ledger._session._store.run
         for statement in ("UPDATE entry SET at = ''", "DELETE FROM entry"):
             with (
                 pytest.raises(LedgerError, match="refused an unexpected change"),
-                ledger._usable_store().transaction(),
+                ledger._session._store.transaction(),
             ):
                 run(statement)
         assert ledger.verify() == []
@@ -261,11 +261,11 @@ def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None
 def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str], ann: Account) -> None:
     with Ledger.create(new_database()) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._usable_store().run
+        run = ledger._session._store.run
         with pytest.raises(LedgerError, match="refused an unexpected change"):
             run("TRUNCATE entry CASCADE")
         run("ALTER TABLE entry DISABLE TRIGGER entry_kept")
-        with ledger._usable_store().transaction():
+        with ledger._session._store.transaction():
             run("UPDATE entry SET epsilon = '2.000000000000000000000000000000'")
         assert "entry 1 was changed" in "\n".join(ledger.verify())
 

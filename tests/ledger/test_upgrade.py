@@ -20,11 +20,11 @@ from dpselect.audit.report import report
 from dpselect.command.ledger_rows import history_rows
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Charge, Entry, EntryKind, Ledger, sql
-from dpselect.ledger.chains import Chain, format_chain
 from dpselect.ledger.entry import chain_entry
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import create_store, open_store
 from dpselect.ledger.rows import entry_row
+from dpselect.ledger.terms import Chain, format_chain
 from tests.ledger.amounts import ask, charge, grant, started
 
 ANN, BOB = Account("plays", "ann"), Account("plays", "bob")
@@ -90,7 +90,7 @@ def lived(where: str) -> str:
 
 def state(ledger: Ledger) -> dict[str, Any]:
     """All that decides what may still be asked, and what was said: without numbers and digests of entries."""
-    balances = ledger.balances()
+    balances = ledger.all_standings()
     rows = [row for row, entry in history_rows(ledger) if entry.account.dataset]
     records = {one: report(ledger, one) for one in ("plays", "adds", "months")}
     return {
@@ -147,7 +147,7 @@ def test_all_of_it_is_there_exactly(places: tuple[str, str]) -> None:
         kept = old.continued_in
         assert kept is not None
         assert (kept.ledger, kept.entries, kept.head) == (
-            Journal(new._usable_store()).meta().ledger,
+            Journal(new._session._store).meta().ledger,
             new.count - 1,
             opened.previous,
         )
@@ -173,7 +173,7 @@ def test_twice(old: str, new: str, tmp_path: Path) -> None:
                 heads += [second.head]
                 assert {digest: third.verify(digest) for digest in heads} == {digest: [] for digest in heads}
                 assert state(third)["records"]["adds"] == before["records"]["adds"]
-                assert third.balances() == second.balances() != first.balances()
+                assert third.all_standings() == second.all_standings() != first.all_standings()
                 assert len([0 for number, _, _ in third.former_entries() if number == 5]) == 2
                 for closed in (first, second):
                     with pytest.raises(LedgerError, match=CLOSED):
@@ -200,12 +200,12 @@ def test_stored_answers_are_free_where_the_key_is_the_same(old: str, new: str) -
 
     first = asked(old, "today")
     with Ledger.upgrade(old, new) as ledger:
-        spent = ledger.balance(THAT_ADDS).spent
+        spent = ledger.standing(THAT_ADDS).own.spent
         again = asked(new, "today")
         assert (again.labels, again.charged.numbers["repeated"]) == (first.labels, True)  # type: ignore[union-attr]
-        assert ledger.balance(THAT_ADDS).spent == spent
+        assert ledger.standing(THAT_ADDS).own.spent == spent
         assert asked(new, "tomorrow").charged.numbers["repeated"] is False  # type: ignore[union-attr]
-        assert ledger.balance(THAT_ADDS).spent == spent + charge("0.01")
+        assert ledger.standing(THAT_ADDS).own.spent == spent + charge("0.01")
         with pytest.raises(LedgerError, match=CLOSED):
             asked(old, "today")
 
@@ -265,7 +265,7 @@ def test_nothing_is_spent_from_the_old_one(places: tuple[str, str]) -> None:
                 for use in uses(ledger) if ledger is before else (ledger.check_open,):
                     with pytest.raises(LedgerError, match=CLOSED):
                         use()
-                store = ledger._usable_store()
+                store = ledger._session._store
                 last = list(ledger.entries())[-1]
                 row = entry_row(chain_entry(last, last.number + 1, last.digest))
                 with pytest.raises(LedgerError, match="refused an unexpected change"), store.transaction():
@@ -308,9 +308,9 @@ def test_whoever_spends_meanwhile_is_in_the_new_one_or_has_no_answer(tmp_path: P
         assert set(answered) <= set(kept)
         open_ = sum(1 for _ in new.pending())
         assert len(kept) - open_ == len(answered)
-        balance = new.balance(ANN)
-        assert balance.spent.epsilon == len(answered) * Fraction(1, 1000)
-        assert balance.reserved.epsilon == open_ * Fraction(1, 1000)
+        usage = new.standing(ANN).own
+        assert usage.spent.epsilon == len(answered) * Fraction(1, 1000)
+        assert usage.reserved.epsilon == open_ * Fraction(1, 1000)
         assert new.verify() == []
 
 
@@ -405,9 +405,9 @@ def forged(source: Ledger, where: Path, change: Callable[[list[Entry]], list[Ent
     """What is said of a ledger with other entries whose own digests and sums are sound."""
     store = create_store(where)
     sql.build_tables(store)
-    meta = Journal(source._usable_store()).meta()
+    meta = Journal(source._session._store).meta()
     store.run("BEGIN")
-    previous = sql.genesis_digest(meta.ledger, meta.version)
+    previous = sql.genesis_digest(meta.ledger, meta.form)
     store.run("UPDATE meta SET ledger = ? WHERE id = 1", (meta.ledger,))
     for number, entry in enumerate(change(list(source.entries())), 1):
         made = chain_entry(entry, number, previous, entry.at)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dpselect.gateway.settings.checks import check_sources
 
 import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.audit.report import report
 from dpselect.errors import DataError, DpselectError, SourceError
+from dpselect.gateway.settings.checks import check_sources
 from dpselect.gateway.settings.reading import read_text
 from dpselect.ledger.account import Account
 from dpselect.ledger.ledger import Ledger

@@ -18,6 +18,7 @@ import dpselect as dps
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.limits import Taken
 from dpselect.ledger.budget import Budget
+from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.plan import plan_question
 from dpselect.queries.values import NOTHING
@@ -160,7 +161,7 @@ def test_an_interruption_at_any_line_charges_nothing_the_ceiling_or_the_answer()
 def test_a_child_that_was_forked_while_another_thread_paid_can_read_what_is_left():
     """It has a copy of the lock, which nobody will ever open."""
     budget = Budget(epsilon=1, delta="1e-6")
-    with budget._lock:
+    with budget._account._lock:
         child = os.fork()
         if child == 0:
             signal.alarm(20)
@@ -366,7 +367,8 @@ def test_a_budget_pays_for_a_first_question_that_names_all_of_its_delta():
 
 def changes(kind):
     """Whether a later question changes what is set apart: while the first one is open, and after its answer."""
-    budget, found = kind(epsilon=1, delta="1e-6"), []
+    budget, found = Budget(epsilon=1, delta="1e-6"), []
+    budget._account = kind(Fraction(1), Fraction(1, 10**6))
     first = Costing(ApproxDP(Fraction(1, 10), Fraction(1, 10**9)), ApproxDP(Fraction(1, 20), Fraction(0)))
     with pytest.raises(dps.BudgetError):  # it reads no row and settles nothing
         budget.pay(
@@ -374,11 +376,11 @@ def changes(kind):
         )
 
     def later():
-        before = budget._promise
+        before = budget._account.promise
         with contextlib.suppress(dps.BudgetError):
             large = Costing(ApproxDP(Fraction(1, 10), Fraction(6, 10**7)))
             budget.pay(large, Fingerprint("{}", repeatable=False), choice, fresh=True)
-        found.append(budget._promise != before)
+        found.append(budget._account.promise != before)
         return choice()
 
     budget.pay(first, Fingerprint("{}", repeatable=False), later, fresh=True)
@@ -386,24 +388,24 @@ def changes(kind):
     return found
 
 
-class AfterAnOutcome(Budget):
+class AfterAnOutcome(MemoryAccount):
     """Settles what is set apart with its last question."""
 
-    def _promise_for(self, asked):
-        self._is_promise_settled = self._taken.settled == Taken().settled != self._taken.pending
-        return super()._promise_for(asked)
+    def promise_for(self, asked):
+        self._is_promise_settled = self.taken.settled == Taken().settled != self.taken.pending
+        return super().promise_for(asked)
 
 
-class PendingIgnored(Budget):
+class PendingIgnored(MemoryAccount):
     """Settles what is set apart when a first answer is there: questions still open do not count."""
 
-    def _promise_for(self, asked):
-        self._is_promise_settled = self._taken.settled != Taken().settled
-        return super()._promise_for(asked)
+    def promise_for(self, asked):
+        self._is_promise_settled = self.taken.settled != Taken().settled
+        return super().promise_for(asked)
 
 
 def test_what_is_set_apart_is_settled_by_the_first_question_before_its_rows_are_read():
-    assert changes(Budget) == [False, False]
+    assert changes(MemoryAccount) == [False, False]
     assert changes(AfterAnOutcome) == [False, True]
     assert changes(PendingIgnored)[0]
 

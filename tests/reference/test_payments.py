@@ -15,7 +15,7 @@ from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.standing import Usage
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
-from tests.ledger.amounts import charge, grant
+from tests.ledger.amounts import charge, grant, rest
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -36,8 +36,8 @@ def kinds(ledger):
 def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     release = votes.top_k(2, epsilon=4, delta="1e-6")
     assert kinds(ledger) == ["data", "grant", "hold", "read", "settle"]
-    assert ledger.balance(ANN).spent.epsilon == 4
-    assert ledger.balance(ANN).left.epsilon == 6
+    assert ledger.standing(ANN).own.spent.epsilon == 4
+    assert rest(ledger.standing(ANN)).epsilon == 6
     order = ledger.data_account("default").promise.order
     query = plan_of("top_k", k=2, epsilon=4, delta="1e-6")
     standing, charged = ledger.standing(ANN), release.charged.numbers
@@ -59,10 +59,10 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
     assert again.privacy == first.privacy
     assert again.charged.numbers["repeated"] is True
     assert kinds(ledger) == ["data", "grant", "hold", "read", "settle", "repeat"]
-    assert ledger.balance(ANN).spent.epsilon == 2
+    assert ledger.standing(ANN).own.spent.epsilon == 2
     paid = by_names(votes).top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
     assert paid.charged.numbers["repeated"] is False
-    assert ledger.balance(ANN).spent.epsilon == 4
+    assert ledger.standing(ANN).own.spent.epsilon == 4
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_an_answer_that_another_analyst_paid_is_free(votes, ledger):
     assert found.charged.numbers["repeated"] is True
     told = r"nothing: this is the stored answer to the same question; 100 % left; no more like it fits now.*"
     assert re.fullmatch(told, found.charged.sentence)
-    assert ledger.balance(bob).used == charge("0")
+    assert ledger.standing(bob).own.total == charge("0")
     with pytest.raises(dps.BudgetError):
         by_names(asked).top_k(1, epsilon=1, delta="1e-6", fresh=True)
     assert kinds(ledger)[5:] == ["grant", "repeat", "refused"]
@@ -133,10 +133,10 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
     release = few.top_k(10, epsilon=1, delta="1e-6")
     assert len(release) == 0
     pick = release.privacy.parameters["epsilon_per_pick"]
-    spent = ledger.balance(ANN).spent
+    spent = ledger.standing(ANN).own.spent
     assert pick <= spent.epsilon < pick + Fraction(1, 10**29)
     assert spent.delta == Fraction(1, 10**6)
-    assert ledger.balance(ANN).reserved.epsilon == 0
+    assert ledger.standing(ANN).own.reserved.epsilon == 0
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkey
     with pytest.raises(dps.BudgetError, match=r"needs a delta of 0\.001, and the quota of 'ann' .* has 0\.0001 left"):
         votes.top_k(1, epsilon=1, delta="1e-3")
     assert kinds(ledger) == ["data", "grant", "refused", "refused"]
-    assert ledger.balance(ANN).left.epsilon == 10
+    assert rest(ledger.standing(ANN)).epsilon == 10
 
 
 def test_a_bad_question_costs_nothing(votes, ledger):
@@ -167,8 +167,8 @@ def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledge
     monkeypatch.setattr(DuckDBEngine, "top", broken)
     with pytest.raises(dps.DataError, match="gone"):
         votes.top_k(1, epsilon=3, delta="1e-6")
-    balance = ledger.balance(ANN)
-    assert (balance.spent.epsilon, balance.reserved.epsilon, balance.left.epsilon) == (0, 3, 7)
+    standing = ledger.standing(ANN)
+    assert (standing.own.spent.epsilon, standing.own.reserved.epsilon, rest(standing).epsilon) == (0, 3, 7)
     assert ledger.verify() == []
 
 
@@ -179,7 +179,7 @@ def test_an_answer_that_cannot_be_recorded_does_not_come_out(votes, ledger, monk
     monkeypatch.setattr(dps.Ledger, "settle", full)
     with pytest.raises(dps.LedgerError, match="full"):
         votes.top_k(1, epsilon=3, delta="1e-6")
-    assert ledger.balance(ANN).reserved.epsilon == 3
+    assert ledger.standing(ANN).own.reserved.epsilon == 3
 
 
 def test_choosing_is_paid_too(votes, ledger):
@@ -193,7 +193,7 @@ def test_choosing_is_paid_too(votes, ledger):
     for repeated in (False, True):
         found = dps.choose({"a": 1, "b": 900}, epsilon=1, budget=named)
         assert found.charged.numbers["repeated"] is repeated
-    assert ledger.balance(ANN).spent.epsilon == 5
+    assert ledger.standing(ANN).own.spent.epsilon == 5
 
 
 def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):
@@ -237,4 +237,4 @@ def test_a_missing_ledger_is_told_when_it_is_needed(tmp_path):
 @pytest.mark.usefixtures("ledger")
 def test_a_budget_opens_the_ledger_by_path(tmp_path):
     with LedgerBudget(tmp_path / "budget.sqlite", analyst="ann").ledger() as opened:
-        assert opened.balance(ANN).granted.epsilon == 10
+        assert opened.standing(ANN).granted.epsilon == 10

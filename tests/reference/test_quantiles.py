@@ -319,7 +319,7 @@ def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     people = dps.Dataset(rows, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
     with pytest.raises(dps.DataError, match="holds no numbers"):
         people.median(bounds=(0, 1), epsilon=1)
-    assert ledger.balance(ANN).spent.epsilon == ledger.balance(ANN).reserved.epsilon == 0
+    assert ledger.standing(ANN).own.spent.epsilon == ledger.standing(ANN).own.reserved.epsilon == 0
 
 
 class Listed:

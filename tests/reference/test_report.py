@@ -138,7 +138,7 @@ def test_a_record_by_period(tmp_path: Path) -> None:
 
 def test_a_record_that_does_not_add_up_says_so_first(path: Path) -> None:
     with Ledger(path) as ledger:
-        store = ledger._usable_store()
+        store = ledger._session._store
         store.run("DROP TRIGGER entry_UPDATE")
         with store.transaction():
             store.run("UPDATE entry SET analyst = 'eve' WHERE number = 4")

@@ -154,7 +154,7 @@ KINDS = [
 @pytest.mark.parametrize(("epsilon", "delta", "share"), [("1", "1e-6", "5%"), ("10", "1e-5", "0.7%")])
 def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, epsilon, delta, share):
     budget, wanted = dps.Budget(epsilon=epsilon, delta=delta), parameters.share("share", share)
-    promise = budget._promise
+    promise = budget._account.promise
     query = plan_of(kind, paying=budget, share=share, **given)
 
     def part(asked):

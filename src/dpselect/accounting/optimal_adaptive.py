@@ -226,22 +226,6 @@ def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int
         return min(total, upper(enclose((node - 1) * grid.step) + part.log1p()))
 
 
-def adaptive_delta(steps: Sequence[Steps], epsilon: Fraction, *, resolution: int | None = None) -> Fraction:
-    """Return an upper bound on V(epsilon), the least delta at a total of `epsilon`; 1 if a grid would be too large."""
-    steps = _nontrivial(steps)
-    if epsilon >= sum((s.value.epsilon * s.times for s in steps), Fraction(0)):
-        return Fraction(0)
-    grid = _grid(steps, float(epsilon) + 3 * MARGIN * math.sqrt(2 * total_rho(steps)), resolution)
-    if grid is None or epsilon < 0:
-        return Fraction(1)
-    values = _values(steps, grid)
-    node = math.floor(epsilon / grid.step)
-    with ctx.workprec(PRECISION):
-        part = enclose(epsilon - node * grid.step).expm1() / enclose(grid.step).expm1()
-        high, low = enclose(Fraction(float(values[node]))), enclose(Fraction(float(values[node + 1])))
-        return min(Fraction(1), upper(high - part * (high - low)))
-
-
 def largest_adaptive_pick(plan: Plan, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
     """Return a larger x than `low` for which `adaptive_epsilon(plan(x), delta)` is certified not to exceed `epsilon`.
 

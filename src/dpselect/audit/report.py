@@ -9,16 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect.audit.verification import Sums
+from dpselect.audit.sums import Sums, replay
 from dpselect.errors import LedgerError
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
-from dpselect.ledger.chains import parse_chain
-from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import LEDGER_KINDS, Entry, EntryKind
-from dpselect.ledger.ledger import Ledger
-from dpselect.ledger.question import summarize
-from dpselect.ledger.rows import promised_account
-from dpselect.ledger.standing import DataAccount, Usage
+from dpselect.ledger import ALWAYS, Account, Charge, DataAccount, Entry, EntryKind, Ledger, Standing, Usage, summarize
 from dpselect.release.formatting import Json
 
 STATE_SENTENCES = {
@@ -49,39 +42,32 @@ class _Record:
     sums: Sums = field(default_factory=Sums)
     changes: list[dict[str, Json]] = field(default_factory=list)
     questions: dict[int, _QuestionRecord] = field(default_factory=dict)
-    hold_of_settlement: dict[int, int] = field(default_factory=dict)
     used: list[dict[str, Json]] = field(default_factory=list)
 
-    def add(self, entry: Entry) -> None:
-        """Add the next entry."""
-        for _ in self.sums.problems(entry):
-            pass  # `verify` reports them
-        if entry.kind in LEDGER_KINDS:
+    def add(self, entry: Entry, question_entry: Entry, sums: Sums) -> None:
+        """Add the next entry, of the question that `question_entry` asked, and the sums after it."""
+        self.sums = sums
+        if entry.kind in (EntryKind.CONTINUES, EntryKind.CLOSED):
             event = "closed, and continued in" if entry.kind is EntryKind.CLOSED else "continued from"
-            if entry.kind is not EntryKind.OPENED:
-                sentence = f"{event} {parse_chain(entry.terms)}"
-                self.changes.append({"when": entry.at, "what": sentence, "epsilon": None, "delta": None})
+            self.changes.append({"when": entry.at, "what": f"{event} {entry.chain}", "epsilon": None, "delta": None})
         if entry.account.dataset != self.dataset:
             return
-        question = self.questions.get(entry.refers_to or 0)
+        question = self.questions.get(question_entry.number)
         match entry.kind:
             case EntryKind.DATA:
-                self._change(entry, f"promised to {promised_account(entry).unit}")
+                self._change(entry, f"promised to {entry.data_account.unit}")
             case EntryKind.GRANT:
                 granter = "" if entry.by is None else f" by {entry.by}"
                 self._change(entry, f"granted to {entry.account.analyst}{granter}")
             case EntryKind.HOLD | EntryKind.REFUSED:
                 self.questions[entry.number] = _QuestionRecord(entry, entry.kind, self._share(entry), entry.charge)
-            case EntryKind.REPEAT:
-                repeated_question = self.questions.get(self.hold_of_settlement.get(entry.refers_to or 0, 0))
-                if repeated_question is not None:
-                    repeated_question.repeats += 1
-            case _ if question is not None:
+            case EntryKind.REPEAT if question is not None:
+                question.repeats += 1
+            case EntryKind.READ | EntryKind.SETTLE | EntryKind.RETURN if question is not None:
                 question.state = entry.kind
                 if entry.kind is not EntryKind.READ:
                     question.charge, question.share = entry.charge, self._share(entry)
-                    self.hold_of_settlement[entry.number] = question.entry.number
-        self._add_usage(entry, question.entry if question else entry)
+        self._add_usage(entry, question_entry)
 
     def _change(self, entry: Entry, event: str) -> None:
         epsilon, delta = float(entry.charge.epsilon), float(entry.charge.delta)
@@ -104,20 +90,20 @@ class _Record:
 
     def _used_by_all(self, period: str) -> Usage:
         """Return what all analysts used in a period."""
-        return self.sums.used.get((Account.from_stored(self.dataset, EVERYBODY), period), Usage())
+        return self.sums.used.get((Account.for_everybody(self.dataset), period), Usage())
 
-    def _add_usage(self, entry: Entry, question: Entry) -> None:
+    def _add_usage(self, entry: Entry, question_entry: Entry) -> None:
         """Record how much is used after the entry, in each period that it changed."""
         data = self.sums.data.get(self.dataset)
         if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
-        for period in question.parts if entry.kind is not EntryKind.DATA else self.periods():
+        for period in question_entry.parts if entry.kind is not EntryKind.DATA else self.periods():
             share = data.promise.limits.part(self._used_by_all(period).total.as_spent)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(share)})
 
     def periods(self) -> dict[str, Usage]:
         """Return what all analysts used, in each period with questions; for data without periods, in total."""
-        data, everybody = self.sums.data[self.dataset], Account.from_stored(self.dataset, EVERYBODY)
+        data, everybody = self.sums.data[self.dataset], Account.for_everybody(self.dataset)
         usages = sorted(
             ((period, usage) for (owner, period), usage in self.sums.used.items() if owner == everybody),
             key=lambda item: item[0],
@@ -129,10 +115,11 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
     """Return the record as JSON types; LedgerError if nothing was promised about such data."""
     data = ledger.data_account(dataset)
     record = _Record(dataset)
-    for entry in ledger.entries():
-        record.add(entry)
+    for entry, question_entry, sums in replay(ledger.entries()):
+        record.add(entry, question_entry, sums)
     problems: list[Json] = [*ledger.verify()]
     promise = data.promise
+    standings = [standing for standing in ledger.all_standings() if standing.account.dataset == dataset]
     questions: list[Json] = [_question_row(question) for question in record.questions.values()]
     changes: list[Json] = [*record.changes]
     return {
@@ -147,7 +134,7 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
         "kept": float(data.keep),
         "changes": changes,
         "periods": [*_period_rows(data, record)],
-        "analysts": [*_analyst_rows(ledger, dataset)],
+        "analysts": [_analyst_row(standing) for standing in standings],
         "questions": questions,
         "used": [*record.used],
         "verification": {"problems": problems, "entries": ledger.count, "head": ledger.head},
@@ -171,15 +158,11 @@ def _period_rows(data: DataAccount, record: _Record) -> list[Json]:
     return rows
 
 
-def _analyst_rows(ledger: Ledger, dataset: str) -> list[Json]:
-    rows: list[Json] = []
-    for balance in ledger.balances():
-        if balance.account.dataset == dataset:
-            left = ledger.standing(balance.account, balance.period).left
-            amounts: dict[str, Json] = {"granted_epsilon": float(balance.granted.epsilon)}
-            amounts |= {"granted_delta": float(balance.granted.delta), "left": float(left)}
-            rows.append({"analyst": balance.account.analyst, "period": balance.period or None, **amounts})
-    return rows
+def _analyst_row(standing: Standing) -> dict[str, Json]:
+    granted = standing.granted
+    amounts: dict[str, Json] = {"granted_epsilon": float(granted.epsilon), "granted_delta": float(granted.delta)}
+    name, period = standing.account.analyst, standing.period or None
+    return {"analyst": name, "period": period, **amounts, "left": float(standing.left)}
 
 
 def _question_row(question: _QuestionRecord) -> dict[str, Json]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect.audit.verification import Sums
+from dpselect.audit.sums import replay
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpselect.ledger.entry import Entry
-    from dpselect.ledger.ledger import Ledger
-    from dpselect.ledger.standing import Standing
+    from dpselect.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -51,30 +49,16 @@ def draw_picture(lines: Mapping[str, Sequence[SpentSoFar]], x_label: str = "entr
 
 def plot(ledger: Ledger, *, analyst: str | None, data: str | None, ax: Axes | Iterable[Axes] | None) -> Picture:
     """Draw a line for the data and one for every analyst; in each period, where the data have periods."""
-
-    def is_selected(entry: Entry) -> bool:
-        return analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
-
     lines: dict[str, list[SpentSoFar]] = {}
-    for entry, in_period, standing in _standings(ledger.entries()):
-        if standing is None or not is_selected(entry):
-            continue
-        everybody_used = standing.data.promise.limits.part(standing.all.total.as_spent)
-        used_shares = {f"everybody on {standing.data.dataset!r}": everybody_used, str(entry.account): 1 - standing.left}
-        for name, used_share in used_shares.items():
-            lines.setdefault(f"{name}{in_period}", []).append(
-                SpentSoFar(entry.number, entry.at[:10], float(used_share))
-            )
+    for entry, question_entry, sums in replay(ledger.entries()):
+        is_selected = analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
+        for period in question_entry.parts if is_selected and (entry.question or entry.refers_to) else ():
+            standing = sums.standing(entry.account, period)
+            if standing is None:
+                continue
+            everybody_used = standing.data.promise.limits.part(standing.all.total.as_spent)
+            owners = {f"everybody on {standing.data.dataset!r}": everybody_used, str(entry.account): 1 - standing.left}
+            for name, used_share in owners.items():
+                line = lines.setdefault(f"{name} in {period}" if period else name, [])
+                line.append(SpentSoFar(entry.number, entry.at[:10], float(used_share)))
     return draw_picture(lines).on(ax)
-
-
-def _standings(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, Standing | None]]:
-    """Yield each entry of a question with each of its periods, in words, and the account's standing after it."""
-    sums = Sums()
-    parts: dict[int, Sequence[str]] = {}
-    for entry in entries:
-        for _ in sums.problems(entry):
-            pass  # `verify` reports them
-        parts[entry.number] = parts.get(entry.refers_to or 0) or list(entry.parts)
-        for period in parts[entry.number] if entry.question or entry.refers_to else []:
-            yield entry, f" in {period}" if period else "", sums.standing(entry.account, period)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from dpselect._ground.parameters import rounded_up
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.planned import parse_question
-from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import EntryKind
+from dpselect.ledger import Ceiling, EntryKind
 from dpselect.release.archive import archive_release
 
 if TYPE_CHECKING:
-    from dpselect.ledger import Ledger
-    from dpselect.ledger.entry import Entry
+    from dpselect.ledger import Entry, Ledger
     from dpselect.release.release import Release
 
 

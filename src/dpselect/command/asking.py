@@ -108,24 +108,18 @@ def budget_arguments(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("--budget", "be given with --analyst", "nothing", "dpselect ledger init FILE makes one")
     if args.budget is None:
         return {}
-    from dpselect.ledger.budget import Budget
+    from dpselect.ledger import Budget
 
-    try:
+    with shared.naming_options():
         return {"budget": Budget.open(args.budget, data=args.data, analyst=args.analyst, snapshot=args.snapshot)}
-    except ParameterError as error:
-        raise ParameterError(f"--{error.parameter}", error.must, error.came, error.hint) from None
 
 
 def parse_account(args: argparse.Namespace) -> Account:
     """Return the account of the analyst and the data."""
     from dpselect.ledger import Account
 
-    try:
-        return Account(dataset=args.data, analyst=args.analyst)
-    except ParameterError as error:
-        if error.parameter != "dataset":
-            raise
-        raise ParameterError("--data", error.must, error.came, error.hint) from None
+    with shared.naming_options("data"):
+        return Account.parse(args.data, args.analyst)
 
 
 def find_source(args: argparse.Namespace) -> str | list[str]:

@@ -36,27 +36,27 @@ exit status: 0 done, 2 the settings have mistakes, or a source does not fit them
 def options(command: argparse.ArgumentParser) -> None:
     """Add the actions of the command and their arguments."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    check = add_subcommand(actions, "check", "show every mistake in a settings file, or summarise what it declares")
-    check.add_argument("file", metavar="FILE", help="the settings, in TOML")
-    check.add_argument(
+
+    def action(act: Callable[[argparse.Namespace], None], summary: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = add_subcommand(actions, act.__name__, summary)
+        parser.set_defaults(act=act)
+        return parser
+
+    check_options = action(check, "show every mistake in a settings file, or summarise what it declares")
+    check_options.add_argument("file", metavar="FILE", help="the settings, in TOML")
+    check_options.add_argument(
         "--sources", action="store_true", help="check the schemas of the sources too, and the values of declared types"
     )
-    apply_ = add_subcommand(actions, "apply", "change promises and quotas in the ledger to what the settings say")
-    apply_.add_argument("file", metavar="FILE", help="the settings, in TOML")
-    token = add_subcommand(actions, "token", "make a token, and its line for the settings")
-    token.add_argument("--name", metavar="NAME", help="who it is for")
-    add_subcommand(actions, "example", "print a complete settings file with a comment for every key")
+    apply_options = action(apply, "change promises and quotas in the ledger to what the settings say")
+    apply_options.add_argument("file", metavar="FILE", help="the settings, in TOML")
+    token_options = action(token, "make a token, and its line for the settings")
+    token_options.add_argument("--name", metavar="NAME", help="who it is for")
+    action(example, "print a complete settings file with a comment for every key")
 
 
 def run(args: argparse.Namespace) -> None:
     """Run one action."""
-    actions: dict[str, Callable[[argparse.Namespace], None]] = {
-        "check": check,
-        "apply": apply,
-        "token": token,
-        "example": example,
-    }
-    actions[args.action](args)
+    args.act(args)
 
 
 def check_installed(parameter: str, *packages: str) -> None:
@@ -124,7 +124,7 @@ def apply(args: argparse.Namespace) -> None:
 def token(args: argparse.Namespace) -> None:
     """Print a new token, and its digest as a line for the settings; the token is stored nowhere."""
     from dpselect.gateway.settings.tokens import digest, fresh_token
-    from dpselect.ledger.account import clean_name
+    from dpselect.ledger import clean_name
 
     name = None if args.name is None else clean_name("--name", args.name)
     new_token = fresh_token()

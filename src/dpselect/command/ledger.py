@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.command import ledger_rows
+from dpselect._ground.periods import PERIOD_KINDS
+from dpselect.command import ledger_pay, ledger_rows
 from dpselect.command.asking import parse_account
 from dpselect.command.parser import add_subcommand
 from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger, Pending
+    from dpselect.release.formatting import Json
 
 EXAMPLES = """
 examples:
@@ -51,17 +51,6 @@ exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 t
 clean.
 """
 
-PERIODS = ("day", "week", "month", "quarter", "year")
-
-_NOT_RUN = 126  # the exit status of shells for a command that cannot be run
-_STATED_OPTIONS = {
-    "epsilon": "the epsilon of everything that is released",
-    "delta": "the delta of everything that is released; all of it counts as failure",
-    "unit": "the unit that the price protects, as in the account, such as 'one user'",
-    "neighbors": "must be add-remove: one such unit is added or removed",
-    "note": "a note for the record",
-}
-
 # ---- what it understands ------------------------------------------------------------------------------------
 
 
@@ -69,78 +58,85 @@ def options(command: argparse.ArgumentParser) -> None:
     """Add the actions of the command and their arguments."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
 
-    def action(name: str, summary: str, file: str = "FILE") -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = add_subcommand(actions, name, summary)
+    def action(act: Callable[[argparse.Namespace], None], summary: str, file: str = "FILE") -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = add_subcommand(actions, act.__name__, summary)
+        parser.set_defaults(act=act)
         parser.add_argument("file", metavar=file, help="a SQLite file, or postgresql://user@host/database")
         return parser
 
-    action("init", "make an empty ledger where there is none")
-    data = action("data", "promise an epsilon and a delta for all answers about some data, or change what is promised")
-    data.add_argument("name", metavar="NAME", help="the name of the data in the ledger")
-    data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
-    data.add_argument(
+    action(init, "make an empty ledger where there is none")
+    data_options = action(
+        data, "promise an epsilon and a delta for all answers about some data, or change what is promised"
+    )
+    data_options.add_argument("name", metavar="NAME", help="the name of the data in the ledger")
+    data_options.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
+    data_options.add_argument(
         "--delta",
         required=True,
         metavar="D",
         help="delta, for all answers to all analysts together; half of the first one is reserved for composition",
     )
-    data.add_argument(
+    data_options.add_argument(
         "--user",
         action="append",
         metavar="COLUMN",
         help="the column of users; questions with another one are refused; repeat it for several columns",
     )
-    data.add_argument("--unit", metavar="TEXT", help="the unit that the promise protects (default: one user)")
-    data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)")
-    data.add_argument("--period", choices=PERIODS, help="the whole promise holds for each such period separately")
-    data.add_argument("--time", metavar="COLUMN", help="the column that gives the time of a row")
-    data.add_argument(
+    data_options.add_argument("--unit", metavar="TEXT", help="the unit that the promise protects (default: one user)")
+    data_options.add_argument(
+        "--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)"
+    )
+    data_options.add_argument(
+        "--period", choices=PERIOD_KINDS, help="the whole promise holds for each such period separately"
+    )
+    data_options.add_argument("--time", metavar="COLUMN", help="the column that gives the time of a row")
+    data_options.add_argument(
         "--timezone", metavar="ZONE", help="the time zone of these days, such as Europe/Berlin (default: UTC)"
     )
-    grant = action("grant", "let an analyst use more of the promise, or set the total")
-    _add_account_options(grant, required=True)
-    grant.add_argument("--epsilon", required=True, metavar="E", help="epsilon, added to earlier grants")
-    grant.add_argument("--delta", required=True, metavar="D", help="delta, added to earlier grants")
-    grant.add_argument("--total", action="store_true", help="set the total instead of adding")
-    grant.add_argument("--every", choices=PERIODS, help="grant this in each period; it must be the period of the data")
-    pay = action("pay", "charge a price that you state for a run of another library, and run it")
-    pay.add_argument("data", metavar="NAME", help="the name of the data in the ledger")
-    pay.add_argument(
-        "--analyst", metavar="NAME", help="the analyst whose budget is charged (default: this computer's user)"
+    grant_options = action(grant, "let an analyst use more of the promise, or set the total")
+    _add_account_options(grant_options, required=True)
+    grant_options.add_argument("--epsilon", required=True, metavar="E", help="epsilon, added to earlier grants")
+    grant_options.add_argument("--delta", required=True, metavar="D", help="delta, added to earlier grants")
+    grant_options.add_argument("--total", action="store_true", help="set the total instead of adding")
+    grant_options.add_argument(
+        "--every", choices=PERIOD_KINDS, help="grant this in each period; it must be the period of the data"
     )
-    for name, help_text in _STATED_OPTIONS.items():
-        pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=help_text)
-    pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, if the account has periods")
-    pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
-    for name, summary in (
-        ("show", "the promise of each data set, and what each analyst was granted, has spent, and has left"),
-        ("history", "every entry: who, when, what, its price, and what was left"),
+    ledger_pay.add_options(
+        action(ledger_pay.pay, "charge a price that you state for a run of another library, and run it")
+    )
+    for act, summary in (
+        (show, "the promise of each data set, and what each analyst was granted, has spent, and has left"),
+        (history, "every entry: who, when, what, its price, and what was left"),
     ):
-        parser = action(name, summary)
+        parser = action(act, summary)
         _add_account_options(parser, required=False)
         parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
         parser.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
-    pending = action("pending", "reservations of running or interrupted questions, and whether they may have read rows")
-    _add_account_options(pending, required=False)
-    pending.add_argument(
+    pending_options = action(
+        pending, "reservations of running or interrupted questions, and whether they may have read rows"
+    )
+    _add_account_options(pending_options, required=False)
+    pending_options.add_argument(
         "--give-back",
         action="store_true",
         help="free those that certainly read no row; one that is still running is then refused before it reads rows",
     )
-    pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
-    verify = action("verify", "check every entry, sum and digest; exit status 0 only if all are correct")
-    verify.add_argument(
+    pending_options.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+    verify_options = action(verify, "check every entry, sum and digest; exit status 0 only if all are correct")
+    verify_options.add_argument(
         "--head",
         metavar="DIGEST",
         help="a head that you noted earlier, of this ledger or of one that it continues, which must still be met",
     )
-    upgrade = action("upgrade", "make a ledger of today's format that continues an old one, and close the old", "OLD")
-    upgrade.add_argument("new", metavar="NEW", help="a file or an address where there is no ledger yet")
-    report = action("report", "write the record of one data set for an auditor, as a page or as JSON")
-    report.add_argument("--data", metavar="NAME", help="the data, if the ledger has several")
-    report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
-    export = action("export", "write every entry as a line of JSON")
-    export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
+    upgrade_options = action(
+        upgrade, "make a ledger of today's format that continues an old one, and close the old", "OLD"
+    )
+    upgrade_options.add_argument("new", metavar="NEW", help="a file or an address where there is no ledger yet")
+    report_options = action(report, "write the record of one data set for an auditor, as a page or as JSON")
+    report_options.add_argument("--data", metavar="NAME", help="the data, if the ledger has several")
+    report_options.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
+    export_options = action(export, "write every entry as a line of JSON")
+    export_options.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
 
 
 def _add_account_options(action: argparse.ArgumentParser, *, required: bool) -> None:
@@ -154,20 +150,7 @@ def _add_account_options(action: argparse.ArgumentParser, *, required: bool) -> 
 
 def run(args: argparse.Namespace) -> None:
     """Run one action; raise LedgerError if the ledger does not allow it."""
-    actions: dict[str, Callable[[argparse.Namespace], None]] = {
-        "init": init,
-        "data": data,
-        "grant": grant,
-        "pay": pay,
-        "show": show,
-        "history": history,
-        "pending": pending,
-        "verify": verify,
-        "upgrade": upgrade,
-        "export": export,
-        "report": report,
-    }
-    actions[args.action](args)
+    args.act(args)
 
 
 def init(args: argparse.Namespace) -> None:
@@ -202,15 +185,13 @@ def grant(args: argparse.Namespace) -> None:
     """Grant a quota, or more of it."""
     account = parse_account(args)
     with _open_ledger(args) as ledger:
-        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every, by=_user())
-        data = ledger.data_account(account.dataset)
-    print(ledger_rows.describe_grant(balance, data))
+        standing = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every, by=_user())
+    print(ledger_rows.describe_grant(standing))
 
 
 def _user() -> str | None:
     """Return this computer's name for the user, or None if the ledger cannot record it."""
-    from dpselect.ledger.account import clean_name
-    from dpselect.ledger.budget import computer_user
+    from dpselect.ledger import clean_name, computer_user
 
     try:
         return clean_name("by", computer_user())
@@ -218,52 +199,27 @@ def _user() -> str | None:
         return None
 
 
-def pay(args: argparse.Namespace) -> None:
-    """Charge a stated price, and run the program that it pays for.
-
-    The exit status is that of the program.
-    """
-    from dpselect._ground.budget_parts import format_left
-    from dpselect.ledger.budget import Budget
-
-    if args.program is not None and shutil.which("".join(args.program[:1])) is None:
-        raise ParameterError("--run", "start with a program that can be run", "".join(args.program[:1]) or "nothing")
-    budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
-    with budget.spend(during=args.during, **{name: getattr(args, name) for name in _STATED_OPTIONS}):
-        try:
-            status = subprocess.run(args.program, check=False).returncode if args.program else 0
-        except OSError as error:
-            problem, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", _NOT_RUN
-            print(f"dpselect: {problem}", file=sys.stderr)
-    print(
-        f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr
-    )
-    if status:
-        raise SystemExit(status)
-
-
 def show(args: argparse.Namespace) -> None:
     """Print what is promised, and what each analyst may use, has used and has left."""
     with _open_ledger(args) as ledger:
         accounts = [account for account in ledger.data_accounts() if args.data in (None, account[0].dataset)]
-        balances = [b for b in ledger.balances() if _matches(args, b.account)]
+        standings = [standing for standing in ledger.all_standings() if _matches(args, standing.account)]
         data_rows = [row for account in accounts for row in ledger_rows.data_rows(*account)]
-        analyst_rows = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
+        analyst_rows = [ledger_rows.analyst_row(standing) for standing in standings]
         head, count, successor = ledger.head, ledger.count, ledger.continued_in
         if args.plot:
             _save_plot(args, ledger)
-    _refuse_unknown_names(args, [b.account for b in balances] or ([] if args.analyst else accounts))
+    _refuse_unknown_names(args, [standing.account for standing in standings] or ([] if args.analyst else accounts))
     if successor is not None:
         print(f"nothing can be spent from it: ledger {successor.ledger} continues it", file=sys.stderr)
     if args.format == "json":
-        document = {"data": data_rows, "analysts": analyst_rows, "entries": count, "head": head}
-        print(json.dumps(document, indent=2, ensure_ascii=False))
+        print(_format_json({"data": data_rows, "analysts": analyst_rows, "entries": count, "head": head}))
     elif not accounts:
         print("nothing was promised yet")
     else:
         print(ledger_rows.format_table([ledger_rows.format_row(row) for row in data_rows]))
         print()
-        if not balances:
+        if not standings:
             print("nobody may ask yet")
             return
         print(ledger_rows.format_table([ledger_rows.format_analyst_row(row) for row in analyst_rows]))
@@ -278,10 +234,7 @@ def history(args: argparse.Namespace) -> None:
             _save_plot(args, ledger)
     if args.analyst or args.data:
         _refuse_unknown_names(args, rows)
-    if args.format == "json":
-        print(json.dumps({"entries": rows}, indent=2, ensure_ascii=False))
-    else:
-        print(ledger_rows.format_table(rows) if rows else "no entries")
+    _print_rows(args, "entries", rows, "no entries")
 
 
 def pending(args: argparse.Namespace) -> None:
@@ -292,10 +245,9 @@ def pending(args: argparse.Namespace) -> None:
             reservation for reservation in reservations if args.give_back and _try_to_give_back(ledger, reservation)
         ]
     rows = [ledger_rows.pending_row(reservation, is_given_back=reservation in freed) for reservation in reservations]
+    _print_rows(args, "reservations", rows, "nothing is reserved")
     if args.format == "json":
-        print(json.dumps({"reservations": rows}, indent=2, ensure_ascii=False))
         return
-    print(ledger_rows.format_table(rows) if rows else "nothing is reserved")
     unread_count = sum(not reservation.may_have_read for reservation in reservations) - len(freed)
     if freed:
         print(f"\ngave back {len(freed)}: no row had been read")
@@ -318,9 +270,7 @@ def _try_to_give_back(ledger: Ledger, pending_reservation: Pending) -> bool:
 
 def verify(args: argparse.Namespace) -> None:
     """Print each problem on a line of its own, or the head of a clean ledger."""
-    from dpselect.ledger import Ledger
-
-    with Ledger(args.file) as ledger:
+    with _open_ledger(args) as ledger:
         problems = ledger.verify(head=args.head)
         if not problems:
             print(f"clean: {ledger.count} {'entry' if ledger.count == 1 else 'entries'}, head {ledger.head}")
@@ -359,7 +309,7 @@ def report(args: argparse.Namespace) -> None:
     with _open_ledger(args) as ledger:
         record = report(ledger, args.data or find_only_dataset(ledger))
     if args.output.endswith(".json"):
-        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+        text = _format_json(record) + "\n"
     else:
         from dpselect.command.report_page import render_page
 
@@ -391,6 +341,16 @@ def _open_ledger(args: argparse.Namespace) -> Ledger:
     from dpselect.ledger import Ledger
 
     return Ledger(args.file)
+
+
+def _format_json(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _print_rows(args: argparse.Namespace, name: str, rows: Sequence[Mapping[str, Json]], nothing: str) -> None:
+    """Print rows as a table or as JSON under a name."""
+    as_text = ledger_rows.format_table(rows) if rows else nothing
+    print(_format_json({name: rows}) if args.format == "json" else as_text)
 
 
 def _matches(args: argparse.Namespace, account: Account) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpselect.ledger import Account, Balance, Charge, DataAccount, Entry, Ledger, Pending, Standing
-    from dpselect.ledger.standing import Usage
+    from dpselect.ledger import Account, DataAccount, Entry, Ledger, Pending, Standing, Usage
     from dpselect.release.formatting import Json
 
 
@@ -28,22 +27,23 @@ def describe_promise(data: DataAccount) -> str:
     return sentence + (f"; {percent(data.keep)} is kept back" if data.keep else "")
 
 
-def describe_grant(balance: Balance, data: DataAccount) -> str:
+def describe_grant(standing: Standing) -> str:
     """Describe what a quota allows, in the terms of `ledger show`."""
     from dpselect._ground.budget_parts import percent
 
-    account, per_period = balance.account, "" if data.period is None else f", in every {data.period}"
-    sentence = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{per_period}"
+    account, data, granted = standing.account, standing.data, standing.granted
+    per_period = "" if data.period is None else f", in every {data.period}"
+    sentence = f"{account.analyst} on {account.dataset}: may use {granted} of it{per_period}"
     promise = data.promise
     if promise.renyi is None or not promise.epsilon:
         return sentence
-    share = percent(balance.granted.epsilon / promise.epsilon)
+    share = percent(granted.epsilon / promise.epsilon)
     return f"{sentence}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
 
 
 def data_rows(data: DataAccount, used_by_period: Mapping[str, Usage]) -> list[dict[str, Json]]:
     """Return a row for each period of an account in which something was asked."""
-    from dpselect.ledger.standing import Usage
+    from dpselect.ledger import Usage
 
     promise, limits = data.promise, data.promise.limits
     return [
@@ -62,11 +62,11 @@ def data_rows(data: DataAccount, used_by_period: Mapping[str, Usage]) -> list[di
     ]
 
 
-def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
+def analyst_row(standing: Standing) -> dict[str, Json]:
     """Return the row of an analyst: amounts, the share of the quota that is left, and shares of the promise."""
-    row: dict[str, Json] = {**_account_cells(balance.account), "period": balance.period or standing.data.period}
-    for part in ("granted", "spent", "reserved"):
-        charge: Charge = getattr(balance, part)
+    row: dict[str, Json] = {**_account_cells(standing.account), "period": standing.period or standing.data.period}
+    own = standing.own
+    for part, charge in (("granted", standing.granted), ("spent", own.spent), ("reserved", own.reserved)):
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
     row |= dict(zip(_PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
@@ -112,19 +112,14 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
 
 def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Yield each entry as a row for people, with the share of the budget that it left, and the entry itself."""
-    from dpselect.audit.verification import Sums
-    from dpselect.ledger.chains import parse_chain
-    from dpselect.ledger.entry import LEDGER_KINDS
-    from dpselect.ledger.question import summarize
+    from dpselect.audit.sums import replay
+    from dpselect.ledger import summarize
 
-    sums = Sums()
-    questions: dict[int, str | None] = {}
-    for entry in ledger.entries():
-        for _ in sums.problems(entry):
-            pass  # `verify` reports them
-        shares_left = [standing.left for period in entry.parts if (standing := sums.standing(entry.account, period))]
-        questions[entry.number] = entry.question or questions.get(entry.refers_to or 0)
-        question = questions[entry.number]
+    for entry, question_entry, sums in replay(ledger.entries()):
+        shares_left = [
+            standing.left for period in question_entry.parts if (standing := sums.standing(entry.account, period))
+        ]
+        question = entry.question or question_entry.question
         row: dict[str, Json] = {
             "number": entry.number,
             "when": entry.at[:19].replace("T", " "),
@@ -134,9 +129,7 @@ def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(shares_left)) if shares_left else None,
-            "question": str(parse_chain(entry.terms))
-            if entry.kind in LEDGER_KINDS
-            else question and summarize(question),
+            "question": question and summarize(question) if entry.chain is None else str(entry.chain),
         }
         yield row, entry
 
@@ -147,7 +140,7 @@ def _account_cells(account: Account) -> dict[str, Json]:
 
 def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
     """Return the row of an open reservation, and whether its question may have read rows."""
-    from dpselect.ledger.question import summarize
+    from dpselect.ledger import summarize
 
     entry = pending.entry
     state = "given back" if is_given_back else "may have been read" if pending.may_have_read else "none was read"
@@ -164,7 +157,7 @@ def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
 
 def export_entry(entry: Entry) -> dict[str, Json]:
     """Return every field of an entry, with exact amounts."""
-    from dpselect.ledger.charge import format_decimal
+    from dpselect.ledger import format_decimal
 
     return {
         "number": entry.number,

@@ -124,7 +124,7 @@ def _declare_settings(args: argparse.Namespace) -> Settings:
     account = asking.parse_account(args)
     with Ledger(args.budget) as ledger:
         data_account = ledger.data_account(account.dataset)
-        quota = {balance.account: balance.granted for balance in ledger.balances()}.get(account)
+        quota = {standing.account: standing.granted for standing in ledger.all_standings()}.get(account)
         if quota is None:
             hint = f"dpselect ledger grant {args.budget} --data {args.data} --analyst {args.analyst} grants one"
             raise ParameterError("--analyst", f"have a quota of {args.data}", args.analyst, hint)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import Field
 from typing import Any
 
@@ -77,6 +78,17 @@ def parse_types(args: argparse.Namespace) -> dict[str, Any]:
             raise ParameterError("--type", "be NAME=TYPE, once for each column", came(declaration), "--type age=BIGINT")
         declared[match[1]] = match[2]
     return {"types": declared} if declared else {}
+
+
+@contextmanager
+def naming_options(*names: str) -> Iterator[None]:
+    """Name options in errors about parameters: about these, or about any."""
+    try:
+        yield
+    except ParameterError as error:
+        if names and error.parameter not in names:
+            raise
+        raise ParameterError(f"--{error.parameter}", error.must, error.came, error.hint) from None
 
 
 def add_result(command: Group, *, allows_lines: bool = False) -> None:

@@ -52,11 +52,6 @@ class WorkBound:
     here: float  # in this interpreter
     rows: float  # in the engine
 
-    @property
-    def seconds(self) -> float:
-        """The sum of both."""
-        return self.here + self.rows
-
 
 class DeclaredSizes(Protocol):
     """The sizes of data as their owner declared them."""

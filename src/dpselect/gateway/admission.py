@@ -48,10 +48,10 @@ class Admission:
         if job.tick * 2.0 ** self._jobs.slips_of(job.data) > LATEST:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
-        for period, standing in self._books.ledger.standings(account, question.periods).items():
+        for standing in self._books.ledger.standings(account, question.periods):
             ceiling = standing.ceiling_at(question.plan.price_at)
             if not standing.admits(ceiling):
-                raise standing.refusal(ceiling, period)
+                raise standing.refusal(ceiling)
             share = max(share, standing.part(ceiling))
         reason = _refusal_reason(person, share)
         if reason is not None:

@@ -22,9 +22,9 @@ from dpselect.ledger import (
     EntryKind,
     Ledger,
     LedgerBudget,
-    Outcome,
     Periods,
     PromiseBudget,
+    ReservationOutcome,
     Standing,
     cost_and_rest,
 )
@@ -91,7 +91,7 @@ class Books:
                 sentences.append(self._make_account(data))
             else:
                 self._check_unchanged(data)
-        granted = {balance.account for balance in ledger.balances()}
+        granted = {standing.account for standing in ledger.all_standings()}
         for person in settings.people.values():
             for name in settings.data if person.data is None else person.data:
                 account = Account(dataset=name, analyst=person.name)
@@ -162,7 +162,7 @@ class Books:
         ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
         if person.role is Role.ANALYST:
             self.check_quota(data, person)
-            return ledger.standings(account, during).values()
+            return ledger.standings(account, during)
         return ledger.promise_standings(account, during)
 
     # ---- answers that were given again -----------------------------------------------------------------------
@@ -194,7 +194,7 @@ class Books:
 
     # ---- a ledger that continues another ---------------------------------------------------------------------
 
-    def find_outcome(self, hold: int, belongs: Callable[[Entry], bool]) -> Outcome | None:
+    def find_outcome(self, hold: int, belongs: Callable[[Entry], bool]) -> ReservationOutcome | None:
         """Return what became of a reservation, by its number here or in a ledger that this one continues."""
         for number in self._numbers_of(hold):
             outcome = self.ledger.outcome(number)

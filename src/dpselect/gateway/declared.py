@@ -44,7 +44,7 @@ class Difference:
 def differences(settings: Settings, ledger: Ledger) -> list[Difference]:
     """List what the ledger has otherwise than the settings, except what it does not have yet, which `serve` makes."""
     accounts = {account.dataset: account for account, _ in ledger.data_accounts()}
-    quotas = {balance.account: balance.granted for balance in ledger.balances()}
+    quotas = {standing.account: standing.granted for standing in ledger.all_standings()}
     pairs = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]
     data_differences = [difference for data, account in pairs for difference in _data_differences(data, account)]
     return [*data_differences, *_quota_differences(settings, quotas)]

@@ -138,18 +138,18 @@ def _format_amount(amount: Any) -> Body:
 def budget(gateway: Gateway, person: Person) -> list[Body]:
     """List what is left of your quotas; owners and auditors see all."""
     ledger, open_, rows = gateway.books.ledger, gateway.open_to(person), list[Body]()
-    for balance in ledger.balances():
-        may_see = person.role is not Role.ANALYST or balance.account.analyst == person.name
-        if balance.account.dataset not in open_ or not may_see:
+    for standing in ledger.all_standings():
+        account = standing.account
+        may_see = person.role is not Role.ANALYST or account.analyst == person.name
+        if account.dataset not in open_ or not may_see:
             continue
-        standing = ledger.standing(balance.account, balance.period)
         used = standing.data.open_to_analysts.part(standing.all.total.as_spent)
         rows.append(
             {
-                "data": balance.account.dataset,
-                "analyst": balance.account.analyst,
-                "period": balance.period or None,
-                "granted": _format_amount(balance.granted),
+                "data": account.dataset,
+                "analyst": account.analyst,
+                "period": standing.period or None,
+                "granted": _format_amount(standing.granted),
                 "left": rounded_part(standing.left),
                 "promise": _format_amount(standing.data.promise),
                 "data_left": rounded_part(1 - used),
@@ -172,9 +172,9 @@ def grant(gateway: Gateway, person: Person, body: object) -> Body:
     epsilon: Any = body.get("epsilon")
     delta, total = body.get("delta", 0), body.get("total", False)
     account = Account(dataset=settings.name, analyst=analyst.name)
-    balance = gateway.books.ledger.grant(account, epsilon, delta, total=total, by=person.name)
+    standing = gateway.books.ledger.grant(account, epsilon, delta, total=total, by=person.name)
     gateway.log("granted", data=settings.name, analyst=analyst.name, by=person.name)
-    return {"data": settings.name, "analyst": analyst.name, "granted": _format_amount(balance.granted)}
+    return {"data": settings.name, "analyst": analyst.name, "granted": _format_amount(standing.granted)}
 
 
 # ---- the record ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The durable privacy budget: grants, charges and releases. Import from here."""
+"""The durable privacy budget: grants, charges and releases. Every other room imports from here."""
 
 from __future__ import annotations
 
@@ -19,93 +19,123 @@ if TYPE_CHECKING:
         parse_timezone,
         periods_between,
     )
-    from dpselect.ledger.account import Account, Balance, clean_name, default_unit
-    from dpselect.ledger.budget import LedgerBudget, PromiseBudget
-    from dpselect.ledger.chains import Chain
-    from dpselect.ledger.charge import ZERO, Charge, parse_grant
-    from dpselect.ledger.entry import Entry, EntryKind, Outcome, Pending, Reservation, hash_question
+    from dpselect.ledger.account import ALWAYS, Account, clean_name, computer_user, default_unit
+    from dpselect.ledger.budget import Budget, LedgerBudget, LedgerSource, PromiseBudget, parse_budget
+    from dpselect.ledger.chains import Chains
+    from dpselect.ledger.charge import ZERO, Ceiling, Charge, format_decimal, parse_grant
+    from dpselect.ledger.entry import Entry, EntryKind, Pending, Reservation, ReservationOutcome, hash_question
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
-    from dpselect.ledger.question import Fingerprint
+    from dpselect.ledger.question import Fingerprint, fingerprint, summarize, typed_name
     from dpselect.ledger.receipts import Priced, Quote, cost_and_rest, quote_price
-    from dpselect.ledger.standing import DataAccount, Standing
+    from dpselect.ledger.records import CacheRecord, EntryRecord, Records
+    from dpselect.ledger.standing import DataAccount, Standing, Usage
+    from dpselect.ledger.terms import Chain, format_data_terms
 
 _HOMES = {
+    "ALWAYS": "account",
     "Account": "account",
-    "Balance": "account",
+    "Budget": "budget",
+    "CacheRecord": "records",
+    "Ceiling": "charge",
     "Cell": "port",
-    "Chain": "chains",
+    "Chain": "terms",
+    "Chains": "chains",
     "Charge": "charge",
     "DataAccount": "standing",
     "Entry": "entry",
     "EntryKind": "entry",
+    "EntryRecord": "records",
     "Fingerprint": "question",
     "Ledger": "ledger",
     "LedgerBudget": "budget",
+    "LedgerSource": "budget",
     "MAX_PERIODS": "dpselect._ground.periods",
-    "Outcome": "entry",
     "PERIOD_KINDS": "dpselect._ground.periods",
     "Pending": "entry",
     "Periods": "dpselect._ground.periods",
     "Priced": "receipts",
     "PromiseBudget": "budget",
     "Quote": "receipts",
+    "Records": "records",
     "Reservation": "entry",
+    "ReservationOutcome": "entry",
     "Standing": "standing",
     "Store": "port",
     "StoreDialect": "port",
+    "Usage": "standing",
     "ZERO": "charge",
     "clean_name": "account",
+    "computer_user": "account",
     "cost_and_rest": "receipts",
     "create_store": "places",
     "default_unit": "account",
+    "fingerprint": "question",
     "format_cost": "dpselect._ground.budget_parts",
+    "format_data_terms": "terms",
+    "format_decimal": "charge",
     "hash_question": "entry",
     "key_to_text": "dpselect._ground.keys",
     "open_store": "places",
+    "parse_budget": "budget",
     "parse_grant": "charge",
     "parse_periods": "dpselect._ground.periods",
     "parse_timezone": "dpselect._ground.periods",
-    "periods_between": "dpselect._ground.periods",
     "percent": "dpselect._ground.budget_parts",
+    "periods_between": "dpselect._ground.periods",
     "quote_price": "receipts",
     "rounded_part": "dpselect._ground.budget_parts",
+    "summarize": "question",
+    "typed_name": "question",
 }
 
 __all__ = [
+    "ALWAYS",
     "MAX_PERIODS",
     "PERIOD_KINDS",
     "ZERO",
     "Account",
-    "Balance",
+    "Budget",
+    "CacheRecord",
+    "Ceiling",
     "Cell",
     "Chain",
+    "Chains",
     "Charge",
     "DataAccount",
     "Entry",
     "EntryKind",
+    "EntryRecord",
     "Fingerprint",
     "Ledger",
     "LedgerBudget",
-    "Outcome",
+    "LedgerSource",
     "Pending",
     "Periods",
     "Priced",
     "PromiseBudget",
     "Quote",
+    "Records",
     "Reservation",
+    "ReservationOutcome",
     "Standing",
     "Store",
     "StoreDialect",
+    "Usage",
     "clean_name",
+    "computer_user",
     "cost_and_rest",
     "create_store",
     "default_unit",
+    "fingerprint",
     "format_cost",
+    "format_data_terms",
+    "format_decimal",
     "hash_question",
     "key_to_text",
     "open_store",
+    "parse_budget",
     "parse_grant",
     "parse_periods",
     "parse_timezone",
@@ -113,6 +143,8 @@ __all__ = [
     "periods_between",
     "quote_price",
     "rounded_part",
+    "summarize",
+    "typed_name",
 ]
 
 __getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

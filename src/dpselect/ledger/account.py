@@ -1,4 +1,4 @@
-"""Accounts: whose budget it is, its balance, and the unit that its promise protects.
+"""Accounts: whose budget it is, and the unit that its promise protects.
 
 Names that differ only in invisible characters are one name, or refused.
 
@@ -10,16 +10,15 @@ unless an account names its own.
 
 from __future__ import annotations
 
+import getpass
 import threading
 import unicodedata
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from dpselect._ground.keys import Key, composite_columns, format_key, key_from_text, key_to_text, parse_key, unit_of_key
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.charge import Charge
 
 EVERYBODY = ""  # as an analyst: all of them together
 ALWAYS = ""  # as a period: data have none
@@ -87,60 +86,54 @@ class Account:
         object.__setattr__(self, "analyst", clean_name("analyst", self.analyst))
 
     @staticmethod
+    def parse(data: str, analyst: str | None) -> Account:
+        """Return an analyst's account, by default that of this computer's user; errors name `data` and `analyst`."""
+        try:
+            return Account(dataset=data, analyst=computer_user() if analyst is None else analyst)
+        except ParameterError as error:
+            name = "data" if error.parameter == "dataset" else error.parameter
+            raise ParameterError(name, error.must, error.came, error.hint) from None
+
+    @staticmethod
     def from_stored(dataset: str, analyst: str) -> Account:
         """Return an account with exactly the names that a ledger has; ValueError for names that are never written."""
         if not _is_clean(dataset) or not (analyst == EVERYBODY or _is_clean(analyst)):
             raise ValueError("no such name is given")
-        account = object.__new__(Account)
-        object.__setattr__(account, "dataset", dataset)
-        object.__setattr__(account, "analyst", analyst)
-        return account
+        return Account._with_names(dataset, analyst)
 
     @staticmethod
     def for_ledger() -> Account:
         """Return the account of entries about the ledger itself."""
-        account = object.__new__(Account)
-        object.__setattr__(account, "dataset", _NO_DATA)
-        object.__setattr__(account, "analyst", EVERYBODY)
-        return account
+        return Account._with_names(_NO_DATA, EVERYBODY)
 
     @staticmethod
     def for_everybody(dataset: str) -> Account:
         """Return the account of all analysts of a data set together, which keeps the promise."""
+        return Account._with_names(clean_name("data", dataset), EVERYBODY)
+
+    @property
+    def everybody(self) -> Account:
+        """The account of all analysts of the same data together."""
+        return Account._with_names(self.dataset, EVERYBODY)
+
+    @staticmethod
+    def _with_names(dataset: str, analyst: str) -> Account:
+        """Return an account with these names, which were checked or are nobody's."""
         account = object.__new__(Account)
-        object.__setattr__(account, "dataset", clean_name("data", dataset))
-        object.__setattr__(account, "analyst", EVERYBODY)
+        object.__setattr__(account, "dataset", dataset)
+        object.__setattr__(account, "analyst", analyst)
         return account
 
     def __str__(self) -> str:
         return repr(self.dataset) if self.analyst == EVERYBODY else f"{self.analyst!r} on {self.dataset!r}"
 
 
-@dataclass(frozen=True)
-class Balance:
-    """The balance of an analyst: what was granted in total, what is spent, and what open questions may still cost.
-
-    The amounts are plain sums. Data with periods have one balance for each period in which something was asked.
-    """
-
-    account: Account
-    granted: Charge
-    spent: Charge
-    reserved: Charge
-    period: str = ALWAYS
-
-    @property
-    def used(self) -> Charge:
-        """The amount that is spent or reserved."""
-        return self.spent + self.reserved
-
-    @property
-    def left(self) -> Charge:
-        """The amount that is left by adding up; more questions fit if they compose."""
-        usage = self.used
-        nothing = Fraction(0)
-        epsilon = max(self.granted.epsilon - usage.epsilon, nothing)
-        return Charge(epsilon, max(self.granted.delta - usage.delta, nothing))
+def computer_user() -> str:
+    """Return this computer's name for the user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        raise ParameterError("analyst", "be given if this computer has no name for the user", "nothing") from None
 
 
 class OneUnit:

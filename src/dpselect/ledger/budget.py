@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -13,32 +11,28 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
-from dpselect._ground.parameters import Number, check_keywords, rounded_down, rounded_up
-from dpselect._ground.periods import Periods, parse_periods
-from dpselect._ground.privacy import ApproxDP, Neighbors
+from dpselect._ground.parameters import Number, check_keywords, rounded_up
+from dpselect._ground.privacy import Neighbors
 from dpselect._ground.privacy import parse_neighbors as relation
-from dpselect._ground.processes import process_identity, refuse_copy
-from dpselect.accounting.limits import Sharing, Taken
-from dpselect.accounting.prices import Price, Spent
-from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
-from dpselect.errors import BudgetError, LedgerError, ParameterError, came
-from dpselect.ledger.account import Account, OneUnit
+from dpselect._ground.processes import refuse_copy
+from dpselect.accounting.limits import Sharing
+from dpselect.accounting.prices import Spent
+from dpselect.accounting.promise import SET_ASIDE
+from dpselect.errors import LedgerError, ParameterError, came
+from dpselect.ledger.account import Account
 from dpselect.ledger.charge import ZERO, Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.ledger import Ledger
+from dpselect.ledger.memory import MemoryAccount, usual_delta
 from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid, quote_price
-from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
+from dpselect.ledger.standing import NO_PERIODS, During, Standing, check_one_period
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archive_release, restore_release
 from dpselect.release.release import Receipt, Release
 
-_DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
 _MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
 LedgerSource = str | os.PathLike[str] | Ledger
-_NO_PERIODS = "be left out, because the data have no periods"
-During = str | Sequence[str] | None
-_FREE = ApproxDP(Fraction(0), Fraction(0))
 
 
 @check_keywords
@@ -79,13 +73,7 @@ class Budget:
 
     def __init__(self, *, epsilon: Number, delta: Number = parameters.DELTA) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
-        self._promise = Promise.for_account(epsilon, parameters.probability("delta", delta, zero=True))
-        self._is_promise_settled = False  # the first question may change what is set apart
-        self._taken = Taken()
-        self._unit = OneUnit()
-        self._answers: dict[str, str] = {}  # archived, since a caller may alter a release
-        self._lock = threading.Lock()
-        self._home = process_identity()
+        self._account = MemoryAccount(epsilon, parameters.probability("delta", delta, zero=True))
         self._payer = object()  # identifies the releases that it paid for
 
     @staticmethod
@@ -108,7 +96,7 @@ class Budget:
     @property
     def left(self) -> float:
         """The unused part of the budget, from 0 to 1."""
-        return rounded_part(1 - self._promise.part(self._taken.total))
+        return rounded_part(1 - self._account.promise.part(self._account.taken.total))
 
     def left_for(self, plan: Priced | Release) -> int:
         """Return how many more questions like this one fit at least, whatever their answers cost.
@@ -117,11 +105,9 @@ class Budget:
             plan: The plan of a question, or a release that this budget paid for.
         """
         if isinstance(plan, Release):
-            return self._left_at(price_paid(plan, self._payer))
-        parsed_plan = parse_plan(plan)
-        self.check(parsed_plan.price.neighbors)
-        promise, totals = self._promise_for(parsed_plan), self._taken
-        return at_least(promise, parsed_plan.price_at(promise.order), settled=totals.settled, pending=totals.pending)
+            return self._account.left_for(self._account.promise, price_paid(plan, self._payer))
+        promise = self._account.promise_for(self._parse_plan(plan))
+        return self._account.left_for(promise, plan.price_at(promise.order))
 
     def share_of(self, plan: Priced) -> float:
         """Return the share of a whole budget that a plan costs at most by itself, as `share=` means it.
@@ -129,37 +115,27 @@ class Budget:
         What an answer takes of what is left by then may be more, because either of two sums may have more room: the
         receipt has what was left before less what is left after (docs/budgets.md).
         """
-        plan = parse_plan(plan)
-        self.check(plan.price.neighbors)
-        promise = self._promise_for(plan)
-        return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
+        promise = self._account.promise_for(self._parse_plan(plan))
+        return float(promise.part(promise.charge(self._account.taken.settled, plan.price_at(promise.order))))
 
     def describe_cost(self, plan: Priced) -> str:
         """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
-        plan = parse_plan(plan)
-        self.check(plan.price.neighbors)
-        promise, totals = self._promise_for(plan), self._taken
+        promise, totals = self._account.promise_for(self._parse_plan(plan)), self._account.taken
         ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
         share_before, share_after = (1 - promise.part(total) for total in (totals.total, totals.total + ceiling))
         return describe_cost(share_before, share_after, fits=promise.admits(totals.settled, totals.pending, ceiling))
 
-    def _promise_for(self, plan: Priced | Stated) -> Promise:
-        """Return the promise; before the first question, the one that this question would settle."""
-        promise = self._promise
-        if self._is_promise_settled or not promise.apart:
-            return promise
-        return Promise.for_account(promise.epsilon, promise.delta, first=plan.price_at(promise.order).whole.failure)
-
-    def _left_at(self, price: Price) -> int:
-        totals = self._taken
-        return at_least(self._promise, price, settled=totals.settled, pending=totals.pending)
+    def _parse_plan(self, plan: object) -> Priced:
+        """Return a plan that this budget may pay, or raise ParameterError."""
+        parsed_plan = parse_plan(plan)
+        self.check(parsed_plan.price.neighbors)
+        return parsed_plan
 
     def _receipt(self, plan: Priced, spent: Spent, *, is_repeat: bool = False) -> Receipt:
-        return budget_receipt(plan, spent, self._promise, self._taken, self._payer, is_repeat=is_repeat)
+        return budget_receipt(plan, spent, self._account.promise, self._account.taken, self._payer, is_repeat=is_repeat)
 
     def __repr__(self) -> str:
-        amounts = ApproxDP(self._promise.epsilon, self._promise.delta)
-        epsilon, delta = rounded_up(amounts.epsilon), rounded_up(amounts.delta)
+        epsilon, delta = rounded_up(self._account.promise.epsilon), rounded_up(self._account.promise.delta)
         return f"Budget(epsilon={epsilon}, delta={delta}, {format_left(self.left)} left)"
 
     def check(self, neighbors: Neighbors) -> None:
@@ -170,26 +146,27 @@ class Budget:
     @property
     def sharing(self) -> Sharing:
         """The limits that a share of this budget refers to."""
-        return Sharing(self._promise.order, (self._promise.limits,))
+        return Sharing(self._account.promise.order, (self._account.promise.limits,))
 
     @property
     def usual_delta(self) -> Fraction:
         """The delta of a question that needs one and names none."""
-        return min(parameters.DELTA, self._promise.delta * _DELTA_SHARE)
+        return usual_delta(self._account.promise.delta)
 
     def pay(self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """Return the paid answer. If asking is interrupted once it has begun, the whole ceiling stays charged."""
-        self._check_process()
+        account = self._account
+        account.check_process()
         check_one_period(question.periods)
-        self._unit.check(question.user)
-        stored = self._stored(question, fresh=fresh)
+        account.unit.check(question.user)
+        stored = account.stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(plan, Spent(), is_repeat=True))
-        ceiling = self._take(plan)
+        ceiling = account.reserve(plan)
         release = ask()
-        spent = self._promise.settled_charge(ceiling, plan.cost_at(release, self._promise.order))
-        self._settle(ceiling, spent)
-        self._store(question, release)
+        spent = account.promise.settled_charge(ceiling, plan.cost_at(release, account.promise.order))
+        account.settle(ceiling, spent)
+        account.store(question, release)
         return replace(release, charged=self._receipt(plan, spent))
 
     def spend(
@@ -229,72 +206,12 @@ class Budget:
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         """Reserve a stated price, and return the function that settles it."""
-        self._check_process()
+        self._account.check_process()
         if during is not None:
-            raise ParameterError("during", _NO_PERIODS, came(during))
-        self._unit.check_stated(stated.unit)
-        ceiling = self._take(stated)
-        return lambda: self._settle(ceiling, ceiling)
-
-    def _settle(self, ceiling: Spent, spent: Spent) -> None:
-        self._check_process()  # a forked child has drawn an answer that nothing was charged for
-        with self._lock:
-            self._taken = self._taken.settling(ceiling, spent)
-
-    def _check_process(self) -> None:
-        """Refuse another process, before the lock, which a fork may have copied locked."""
-        if self._home != process_identity():
-            raise BudgetError("the budget belongs to another process", "make one in this process")
-
-    def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
-        """Return the stored answer to the same question, unless a fresh one is wanted."""
-        if fresh or not question.repeatable:
-            return None
-        with self._lock:
-            stored = self._answers.get(question.text)
-        return None if stored is None else restore_release(stored)
-
-    def _store(self, question: Fingerprint, release: Release) -> None:
-        """Store the answer as text, which a caller cannot alter."""
-        if question.repeatable:
-            archived_release = archive_release(release)
-            with self._lock:
-                self._answers[question.text] = archived_release
-
-    def _take(self, plan: Priced | Stated) -> Spent:
-        """Reserve the ceiling of a question, or raise BudgetError if it does not fit.
-
-        The first that fits settles the order and what is set apart, for good and before a row is read.
-        """
-        with self._lock:
-            promise, totals = self._promise_for(plan), self._taken
-            ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
-            if not promise.admits(totals.settled, totals.pending, ceiling):
-                raise self._refusal(promise, totals.total, ceiling)
-            self._promise = promise
-            self._is_promise_settled = True
-            self._taken = totals.opening(ceiling)
-        return ceiling
-
-    def _refusal(self, promise: Promise, total: Spent, ceiling: Spent) -> BudgetError:
-        """Return the error for a ceiling that does not fit, with its part of what is left."""
-        room = max(Fraction(0), promise.delta - promise.apart - total.failure)
-        if ceiling.failure > room:
-            set_aside = ", besides what is reserved for composition" if promise.apart else ""
-            remaining = f"the budget has {rounded_down(room)} left for that{set_aside}"
-            default = self.usual_delta
-            example = (
-                f"{rounded_down(default)} for example" if 0 < default <= room else "or make one with a larger delta"
-            )
-            return BudgetError(
-                f"the question needs a delta of {rounded_up(ceiling.failure)}, and {remaining}",
-                f"ask with a smaller delta, {example}",
-            )
-        hold, left = format_hold(promise.limits, total, ceiling)
-        return BudgetError(
-            f"the question must reserve up to {hold} of the budget while it runs, but only {left} is left",
-            f"{HOLD_HINT}, or make a larger budget",
-        )
+            raise ParameterError("during", NO_PERIODS, came(during))
+        self._account.unit.check_stated(stated.unit)
+        ceiling = self._account.reserve(stated)
+        return lambda: self._account.settle(ceiling, ceiling)
 
 
 def _compared_periods(plan: object) -> Sequence[str]:
@@ -321,7 +238,7 @@ class LedgerBudget(Budget):
         if snapshot_value is not None and not (isinstance(snapshot_value, str) and snapshot_value.strip()):
             raise ParameterError("snapshot", "be a name for the state of the data", came(snapshot))
         self.where = where
-        self.account: Account = _parse_account(data, computer_user() if analyst is None else analyst)
+        self.account: Account = Account.parse(data, analyst)
         self.snapshot = snapshot
 
     @property
@@ -331,15 +248,11 @@ class LedgerBudget(Budget):
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
         """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
-        plan = parse_plan(plan)
-        self.check(plan.price.neighbors)
-        return float(quote_price(plan, self._standings(during, plan)).part)
+        return float(quote_price(plan, self._standings(during, self._parse_plan(plan))).part)
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""
-        plan = parse_plan(plan)
-        self.check(plan.price.neighbors)
-        return quote_price(plan, self._standings(during, plan)).sentence
+        return quote_price(plan, self._standings(during, self._parse_plan(plan))).sentence
 
     def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
         """Return how many more questions like this one fit at least, if nobody else asks; the ledger is asked.
@@ -352,8 +265,7 @@ class LedgerBudget(Budget):
             return min(
                 standing.left_for(price_paid(plan, (standing.account, standing.order))) for standing in standings
             )
-        parsed_plan = parse_plan(plan)
-        self.check(parsed_plan.price.neighbors)
+        parsed_plan = self._parse_plan(plan)
         return min(standing.left_for(parsed_plan.price_at(standing.order)) for standing in standings)
 
     @property
@@ -361,21 +273,21 @@ class LedgerBudget(Budget):
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
         with self.ledger() as ledger:
             apart = ledger.data_account(self.account.dataset).promise.apart
-        return min(parameters.DELTA, apart / SET_ASIDE * _DELTA_SHARE) if apart else parameters.DELTA
+        return usual_delta(apart / SET_ASIDE) if apart else parameters.DELTA
 
     @property
     def sharing(self) -> Sharing:
         """The limits that a share refers to: of the quota, or of the promise if that is less; the ledger is asked."""
-        standing = next(iter(self._standings()))
+        standing = self._standings()[0]
         return Sharing(standing.order, [limits for limits, _ in standing.limits])
 
-    def _standings(self, during: During = None, plan: object = None) -> Collection[Standing]:
+    def _standings(self, during: During = None, plan: object = None) -> list[Standing]:
         """Return the standings in the periods of a question, and in those with which it compares them."""
         with self.ledger() as ledger:
-            periods = _parse_during(ledger.data_account(self.account.dataset), during)
+            periods = ledger.data_account(self.account.dataset).parse_during(during)
             compared = _compared_periods(plan)
             periods = periods.compared_with(compared) if periods is not None and compared else periods
-            return ledger.standings(self.account, periods).values()
+            return ledger.standings(self.account, periods)
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"
@@ -407,14 +319,14 @@ class LedgerBudget(Budget):
         recorded.
         """
         with self.ledger() as ledger:
-            standings = ledger.standings(self.account, question.periods).values()
+            standings = ledger.standings(self.account, question.periods)
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(
                         restore_release(stored), charged=account_receipt(plan, ZERO, standings, is_repeat=True)
                     )
-            order, during = next(iter(standings)).order, question.periods
+            order, during = standings[0].order, question.periods
             reservation = None
             ceiling = plan.price_at(order)
             try:
@@ -436,10 +348,10 @@ class LedgerBudget(Budget):
                 raise
             release = ask()
             cost = plan.cost_at(release, order)
-            standings_after: Collection[Standing] = [ledger.settle(reservation, cost, archive_release(release))]
+            standings_after = [ledger.settle(reservation, cost, archive_release(release))]
             if len(reservation.parts) > 1:
                 with suppress(LedgerError):  # the answer is paid and stored: it gets a less exact receipt
-                    standings_after = ledger.standings(self.account, during).values()
+                    standings_after = ledger.standings(self.account, during)
         spent = Ceiling.from_price(cost).charge_for_hold(reservation.ceiling)
         return replace(release, charged=account_receipt(plan, spent, standings_after))
 
@@ -447,7 +359,7 @@ class LedgerBudget(Budget):
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
             order, text = data.promise.order, stated.text(self.account.analyst)
-            price, periods = stated.price_at(order), _parse_during(data, during)
+            price, periods = stated.price_at(order), data.parse_during(during)
             reservation = ledger.reserve(
                 self.account, price, text, order=order, user=data.user, during=periods, unit=stated.unit
             )
@@ -475,32 +387,8 @@ class PromiseBudget(LedgerBudget):
         return Sharing(data.promise.order, [data.open_to_analysts])
 
 
-def _parse_during(data: DataAccount, during: During) -> Periods | None:
-    """Return the periods that are named, in the time zone and kind of the account."""
-    if during is not None and data.period is None:
-        raise ParameterError("during", _NO_PERIODS, came(during))
-    return None if during is None else parse_periods(data.time, data.period, during, data.timezone)
-
-
 def parse_budget(budget: object) -> Budget | None:
     """Return a caller's budget: as it is, or for a path the quota of this computer's user in that ledger."""
     if budget is None or isinstance(budget, Budget):
         return budget
     return LedgerBudget(budget)  # type: ignore[arg-type] # __init__ checks it
-
-
-def computer_user() -> str:
-    """Return this computer's name for the user."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        raise ParameterError("analyst", "be given if this computer has no name for the user", "nothing") from None
-
-
-def _parse_account(data: str, analyst: str) -> Account:
-    try:
-        return Account(dataset=data, analyst=analyst)
-    except ParameterError as error:
-        if error.parameter != "dataset":
-            raise
-        raise ParameterError("data", error.must, error.came, error.hint) from None

@@ -8,45 +8,13 @@ time is still found.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from dpselect.ledger.account import Account
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry, compute_digest, genesis_digest
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A ledger as it was at some time: its id, the form of its tables, its entries and its head."""
-
-    ledger: str
-    form: int
-    entries: int
-    head: str
-
-    def __str__(self) -> str:
-        return f"ledger {self.ledger} of {self.entries:,} {'entry' if self.entries == 1 else 'entries'}"
-
-
-def format_chain(chain: Chain) -> str:
-    """Format the terms of an entry that names another chain."""
-    return json.dumps(vars(chain), separators=(",", ":"))
-
-
-def parse_chain(text: str | None) -> Chain:
-    """Parse the text of `format_chain`; ValueError for anything else."""
-    try:
-        chain = Chain(**json.loads(text or ""))
-    except TypeError:
-        raise ValueError("no chain") from None
-    texts, numbers = (chain.ledger, chain.head), (chain.form, chain.entries)
-    if not all(isinstance(value, str) for value in texts) or not all(
-        type(value) is int and value >= 0 for value in numbers
-    ):
-        raise ValueError("no chain")
-    return chain
+from dpselect.ledger.terms import Chain, format_chain, parse_chain
 
 
 def closing_entry(old: Chain, new: Chain, time: str | None = None) -> Entry:
@@ -81,12 +49,17 @@ class _Level:
 class Chains:
     """A walk along a ledger that finds the place of each entry in every chain that has it."""
 
-    def __init__(self, ledger: str, form: int) -> None:
-        first = genesis_digest(ledger, form)
-        self._levels = [_Level(Chain(ledger, form, 0, first), 0, first)]
+    def __init__(self, header: Chain) -> None:
+        first = genesis_digest(header.ledger, header.form)
+        self._levels = [_Level(replace(header, entries=0, head=first), 0, first)]
         self._ended_chain: Chain | None = None  # the next entry must open the ledger after it
         self._closed = False
         self.former_places: list[tuple[int, str]] = []  # number and digest of the last entry, in each former chain
+
+    @property
+    def head(self) -> str:
+        """The head of the ledger itself so far."""
+        return self._levels[0].head
 
     def problems(self, entry: Entry) -> Iterator[str]:
         """Add the next entry, and yield what is wrong with its place."""
@@ -137,3 +110,12 @@ class Chains:
             yield f"entries are missing that were to be carried over from {self._levels[-1].chain}"
         elif self._ended_chain is not None:
             yield f"the ledger was never opened, which continues {self._ended_chain}"
+
+
+def former_entries(header: Chain, entries: Iterable[Entry]) -> Iterator[tuple[int, str, Entry]]:
+    """Yield each entry that was carried over, with its number and digest in each ledger that had it before."""
+    chains = Chains(header)
+    for entry in entries:
+        for _ in chains.problems(entry):
+            pass  # `verify` reports them
+        yield from ((number, digest, entry) for number, digest in chains.former_places if number)

@@ -11,8 +11,10 @@ from enum import StrEnum
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground.processes import process_identity, refuse_copy
-from dpselect.ledger.account import ALWAYS, Account
-from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
+from dpselect.ledger.charge import Charge, format_decimal
+from dpselect.ledger.standing import DataAccount
+from dpselect.ledger.terms import Chain, parse_chain, parse_data_terms, parse_granter, parse_parts
 
 
 class EntryKind(StrEnum):
@@ -72,6 +74,36 @@ class Entry:
         """The person who granted a quota or approved a question, if named; nobody checked the name."""
         return None if self.terms is None or self.kind is EntryKind.DATA else parse_granter(self.terms)
 
+    @property
+    def data_account(self) -> DataAccount:
+        """The account of data from now on, of an entry that promises it."""
+        return parse_data_terms(self.account.dataset, self.charge, self.terms or "")
+
+    @property
+    def chain(self) -> Chain | None:
+        """The other chain that an entry about the ledger itself names."""
+        return parse_chain(self.terms) if self.kind in LEDGER_KINDS else None
+
+    @property
+    def is_intact(self) -> bool:
+        """True if the contents are those of the digest."""
+        return compute_digest(self) == self.digest
+
+    def check_terms(self) -> None:
+        """Raise ValueError if an entry of this kind is never written with these terms, or for this account."""
+        if self.kind in LEDGER_KINDS:
+            parse_chain(self.terms)
+            return
+        if self.kind is EntryKind.DATA:
+            parse_data_terms(self.account.dataset, self.charge, self.terms or "")
+            return
+        if self.account.analyst == EVERYBODY:
+            raise ValueError("nobody")
+        if self.terms is not None:
+            by = parse_granter(self.terms)
+            if by is None if self.kind is EntryKind.GRANT else not parse_parts(self.terms):
+                raise ValueError("no terms")
+
 
 @dataclass(frozen=True)
 class Reservation:
@@ -109,7 +141,7 @@ class Pending:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReservationOutcome:
     """The outcome of a reservation: settled, given back, or still open."""
 
     reservation: Pending
@@ -174,39 +206,6 @@ def largest_charge(charges: Iterable[Charge]) -> Charge:
     """Return the maximum of charges, in each currency."""
     amounts = list(charges)
     return Charge(max(c.epsilon for c in amounts), max(c.delta for c in amounts), max(c.renyi for c in amounts))
-
-
-def format_parts(parts: Mapping[str, Charge], approved_by: str | None = None) -> str | None:
-    """Format the charge of each period, and who approved the question; None if there is neither."""
-    if list(parts) == [ALWAYS] and approved_by is None:
-        return None
-    rows = [[period, *map(format_decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
-    return json.dumps({"parts": rows} | ({} if approved_by is None else {"by": approved_by}), separators=(",", ":"))
-
-
-def format_granter(by: str | None) -> str | None:
-    """Format the terms of a grant."""
-    return None if by is None else json.dumps({"by": by}, separators=(",", ":"))
-
-
-def parse_granter(text: str) -> str | None:
-    """Return who granted or approved by these terms; ValueError if they are invalid."""
-    try:
-        by = json.loads(text).get("by")
-    except AttributeError:
-        raise ValueError("no terms") from None
-    if not isinstance(by, (str, type(None))):
-        raise ValueError("nobody")
-    return by
-
-
-def parse_parts(text: str) -> Mapping[str, Charge]:
-    """Parse the text of `format_parts`; ValueError for anything else."""
-    try:
-        rows = json.loads(text)["parts"]
-        return {period: Charge(*map(parse_decimal, (e, d, r))) for period, e, d, r in rows}
-    except (TypeError, KeyError):
-        raise ValueError("no parts") from None
 
 
 def _sha256(fields: list[str | int | None]) -> str:

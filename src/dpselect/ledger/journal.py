@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dpselect._ground.parameters import suggest
+from dpselect._ground.periods import Periods
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
-from dpselect.ledger.chains import Chain, parse_chain
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chain_entry, hash_question
-from dpselect.ledger.port import Row, Store
+from dpselect.ledger.port import VERIFY_HINT, Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
-    Meta,
     data_account_row,
     entry_row,
     parse_data_account,
@@ -27,10 +26,10 @@ from dpselect.ledger.rows import (
     quota_row,
     used_row,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Usage
+from dpselect.ledger.standing import DataAccount, Standing, Usage, charged_periods
+from dpselect.ledger.terms import Chain
 
 T = TypeVar("T")
-_VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
 
 
 class Journal:
@@ -39,12 +38,12 @@ class Journal:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def meta(self) -> Meta:
+    def meta(self) -> Chain:
         """Return the header of the ledger."""
         rows = self._store.run(sql.META)
         return self._parse("its header", parse_meta, rows[0] if rows else ())
 
-    def end(self) -> Meta:
+    def end(self) -> Chain:
         """Return the header for a writer, after checking that its last entry is there and another may follow."""
         rows = self._store.run(sql.CHAIN_END)
         meta = self._parse("its header", parse_meta, rows[0] if rows else ())
@@ -59,27 +58,27 @@ class Journal:
             )
         return meta
 
-    def open_end(self) -> Meta:
+    def open_end(self) -> Chain:
         """Return the header for a writer, of a ledger in today's format."""
         meta = self.end()
-        if meta.version != sql.FORMAT:
-            place, version = self._store.place, meta.version
+        if meta.form != sql.FORMAT:
+            place, form = self._store.place, meta.form
             raise LedgerError(
-                f"the ledger at {place} has format {version}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
+                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
             )
         return meta
 
-    def continued_in(self, meta: Meta) -> Chain | None:
+    def continued_in(self, meta: Chain) -> Chain | None:
         """Return the ledger that continues this one, as it was then; None if this one is open."""
         last = self.entry(meta.entries)
-        return parse_chain(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
+        return last.chain if last is not None and last.kind is EntryKind.CLOSED else None
 
     def continued_from(self) -> Chain | None:
         """Return the ledger that this one continues, as it was then; None if it continues none."""
         first = self.entry(1)
-        return parse_chain(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
+        return first.chain if first is not None and first.kind is EntryKind.CONTINUES else None
 
-    def append(self, end: Meta, draft: Draft) -> Entry:
+    def append(self, end: Chain, draft: Draft) -> Entry:
         """Write the next entry. The caller writes its consequences in the same transaction."""
         entry = chain_entry(draft, end.entries + 1, end.head)
         self.write(entry)
@@ -118,6 +117,16 @@ class Journal:
         """Return every account, by the name of its data."""
         accounts = [self._parse("an account of data", parse_data_account, row) for row in self._store.run(sql.ALL_DATA)]
         return sorted(accounts, key=lambda data: data.dataset)
+
+    def data_accounts(self) -> list[tuple[DataAccount, dict[str, Usage]]]:
+        """Return every account, and what was used of it in each period with questions; without any, in ALWAYS."""
+        usages = sorted(self.all_used().items(), key=lambda item: item[0][1])
+        accounts: list[tuple[DataAccount, dict[str, Usage]]] = []
+        for data in self.all_data():
+            everybody = Account.for_everybody(data.dataset)
+            used = {period: usage for (owner, period), usage in usages if owner == everybody}
+            accounts.append((data, {period: usage for period, usage in used.items() if period or len(used) == 1}))
+        return accounts
 
     def set_data(self, data: DataAccount) -> None:
         """Replace the promise about data."""
@@ -193,32 +202,40 @@ class Journal:
         """Write that nothing was used yet, unless there is a row."""
         self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Usage()))
 
-    def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
+    def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> list[Standing]:
         """Return the analyst's standing in each period that `periods` returns for the data."""
         rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))
         if not rows:
             raise self._unknown_analyst(account)
         granted, data_row = self._parse_grant(account, rows[0][:5]), rows[0][5:]
         data = self.data(account.dataset) if data_row[0] is None else self._parse_promise(account.dataset, data_row)
-        return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
+        return [Standing(account, data, granted, *self.used(account, period), period) for period in periods(data)]
 
-    def set_used(self, account: Account, period: str, own_usage: Usage, all_usage: Usage) -> None:
-        """Write what the analyst, and what all, used in one period."""
-        everybody = Account.from_stored(account.dataset, EVERYBODY)
+    def set_used(self, standing: Standing) -> None:
+        """Write what the analyst, and what all, used in the period of a standing."""
+        own_row = used_row(standing.account, standing.period, standing.own)
         self._store.run(
-            sql.SET_TWO_USED, [*used_row(account, period, own_usage), *used_row(everybody, period, all_usage)]
+            sql.SET_TWO_USED, [*own_row, *used_row(standing.account.everybody, standing.period, standing.all)]
         )
 
-    def balances(self) -> list[Balance]:
-        """Return the balance of every analyst, by data set, name and period."""
-        usages = self.all_used()
-        balances = []
+    def periods(self, data: DataAccount, during: Periods | None) -> Sequence[str]:
+        """Return the periods that pay for a question; without a question those with questions, or else a new one."""
+        if data.period is None or during is not None:
+            return charged_periods(data, during)
+        used_periods = {period for owner, period in self.all_used() if owner.dataset == data.dataset}
+        return sorted(used_periods - {ALWAYS}) or [ALWAYS]
+
+    def all_standings(self) -> list[Standing]:
+        """Return the standing of every analyst in each period with questions, by data set, name and period."""
+        usages, promises = self.all_used(), {data.dataset: data for data in self.all_data()}
+        standings = []
         for account, granted in self.quotas():
+            data = promises.get(account.dataset) or self.data(account.dataset)
             periods = sorted(period for owner, period in usages if owner == account and period != ALWAYS) or [ALWAYS]
             for period in periods:
-                usage = usages.get((account, period), Usage())
-                balances.append(Balance(account, granted, usage.spent, usage.reserved, period))
-        return balances
+                own_usage, all_usage = (usages.get((who, period), Usage()) for who in (account, account.everybody))
+                standings.append(Standing(account, data, granted, own_usage, all_usage, period))
+        return standings
 
     # ---- entries --------------------------------------------------------------------------------------------
 
@@ -227,28 +244,17 @@ class Journal:
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parse(f"entry {number}", parse_intact_entry, rows[0]) if rows else None
 
-    def reservation_state(self, entry: Entry) -> tuple[EntryKind | None, bool]:
-        """Return how a reservation ended, None while it is open; and whether rows may have been read under it."""
-        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.CLOSED_OR_READ, (entry.number, entry.number))]
-        closed = next((kind for kind in kinds if kind is not EntryKind.READ), None)
-        return closed, EntryKind.READ in kinds
-
-    def find_settlement(self, hold: int) -> Entry | None:
-        """Return the settlement of a reservation; None if there is none."""
-        rows = self._store.run(sql.SETTLE_OF, (hold,))
-        number = rows[0][0] if rows else None
-        return self.entry(number) if isinstance(number, int) else None
-
-    def may_have_read(self, entry: Entry) -> bool:
-        """Return whether rows may have been read under a reservation."""
-        return bool(self._store.run(sql.READ_OF, (entry.number,)))
+    def followers(self, hold: int) -> Mapping[EntryKind, int]:
+        """Return the numbers of the entries that mark the read of a reservation or close it, by their kinds."""
+        rows = self._store.run(sql.FOLLOWERS, (hold, hold))
+        return {EntryKind(str(kind)): number for kind, number in rows if isinstance(number, int)}
 
     def pending(self, after_number: int) -> list[Pending]:
         """Return the next open reservations after an entry number."""
         entries = [
             self._parse("an entry", parse_intact_entry, row) for row in self._store.run(sql.PENDING, (after_number,))
         ]
-        return [Pending(entry, self.may_have_read(entry)) for entry in entries]
+        return [Pending(entry, EntryKind.READ in self.followers(entry.number)) for entry in entries]
 
     def find_release(self, dataset: str, question: str) -> Entry | None:
         """Return the latest settlement with a release of exactly this question of these data, whoever asked it."""
@@ -272,4 +278,4 @@ class Journal:
             raise self._damage_error(f"{subject} cannot be trusted: {reason}") from None
 
     def _damage_error(self, reason: str) -> LedgerError:
-        return LedgerError(f"the ledger at {self._store.place} is damaged: {reason}", _VERIFY_HINT)
+        return LedgerError(f"the ledger at {self._store.place} is damaged: {reason}", VERIFY_HINT)

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar
 
 from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, check_keywords, flag
 from dpselect._ground.periods import Periods
-from dpselect._ground.processes import process_identity, refuse_copy
+from dpselect._ground.processes import refuse_copy
 from dpselect.accounting.prices import Price
-from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
-from dpselect.ledger.chains import Chain, Chains
-from dpselect.ledger.charge import ZERO, Ceiling, Charge, check_text, format_amount, parse_grant
+from dpselect.errors import ParameterError, came
+from dpselect.ledger import reservations
+from dpselect.ledger.account import ALWAYS, Account, clean_name
+from dpselect.ledger.chains import former_entries
+from dpselect.ledger.charge import ZERO, Charge, check_text, format_amount, parse_grant
 from dpselect.ledger.declaration import Declaration
-from dpselect.ledger.entry import (
-    Draft,
-    Entry,
-    EntryKind,
-    Outcome,
-    Pending,
-    Reservation,
-    format_granter,
-    format_parts,
-    largest_charge,
-)
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, Reservation, ReservationOutcome
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import LedgerPlace, create_store, open_store
-from dpselect.ledger.port import Store
-from dpselect.ledger.rows import Meta
+from dpselect.ledger.records import Records
+from dpselect.ledger.session import Session
 from dpselect.ledger.sql import build_tables, check_format
-from dpselect.ledger.standing import DataAccount, Standing, Usage, charged_periods, check_user, format_data_terms
+from dpselect.ledger.standing import NO_PERIODS, DataAccount, Standing, Usage
+from dpselect.ledger.terms import Chain, format_data_terms, format_granter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpselect.release.picture import Picture
 
-_VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
-_RIGHTS_HINT = "ask its owner for the right to write to it"
+T = TypeVar("T")
 
 
 @check_keywords
@@ -63,7 +53,7 @@ class Ledger:
 
     def __init__(self, where: LedgerPlace) -> None:
         """Open the ledger that is there."""
-        self._start(open_store(where), check_format)
+        self._session = Session(open_store(where), check_format)
 
     @staticmethod
     def create(where: LedgerPlace) -> Ledger:
@@ -73,7 +63,7 @@ class Ledger:
             where: A path, or a postgresql:// address.
         """
         ledger = Ledger.__new__(Ledger)
-        ledger._start(create_store(where), build_tables)
+        ledger._session = Session(create_store(where), build_tables)
         return ledger
 
     @staticmethod
@@ -92,18 +82,6 @@ class Ledger:
 
         upgrade(old, new)
         return Ledger(new)
-
-    def _start(self, store: Store, prepare: Callable[[Store], None]) -> None:
-        try:
-            prepare(store)
-        except BaseException:
-            store.close()
-            raise
-        self._store: Store | None = store
-        self._journal = Journal(store)
-        self._lock = threading.RLock()
-        self._home = process_identity()
-        self._place = store.place
 
     # ---- promises and quotas ------------------------------------------------------------------------------
 
@@ -140,7 +118,7 @@ class Ledger:
         """
         total, everybody = parse_grant(epsilon, delta), Account.for_everybody(dataset)
         declaration = Declaration.parse(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
-        with self._writing() as (journal, end):
+        with self._session.writing() as (journal, end):
             previous = journal.find_data(everybody.dataset)
             usages = [usage for (owner, _), usage in journal.all_used().items() if owner == everybody]
             was_asked = journal.was_asked(everybody.dataset)
@@ -159,7 +137,7 @@ class Ledger:
         total: bool = False,
         every: str | None = None,
         by: str | None = None,
-    ) -> Balance:
+    ) -> Standing:
         """Let an analyst use more of the data's account.
 
         A quota is a cap on the sum of epsilons, or on the same share of the account's divergence, and a cap on delta.
@@ -176,14 +154,10 @@ class Ledger:
         """
         amount, total = parse_grant(epsilon, delta), flag("total", total)
         terms = format_granter(None if by is None else clean_name("by", by))
-        with self._writing() as (journal, end):
-            period = journal.data(account.dataset).period
-            if every is not None and every != period:
-                must = (
-                    "be left out, because the data have no periods"
-                    if period is None
-                    else f"be {period}, as the data have"
-                )
+        with self._session.writing() as (journal, end):
+            data = journal.data(account.dataset)
+            if every is not None and every != data.period:
+                must = NO_PERIODS if data.period is None else f"be {data.period}, as the data have"
                 raise ParameterError("every", must, came(every))
             previous = journal.find_quota(account)
             granted = amount if total or previous is None else previous + amount
@@ -194,8 +168,7 @@ class Ledger:
             journal.append(end, Draft(EntryKind.GRANT, account, granted, terms=terms))
             journal.set_quota(account, granted)
             journal.begin_used(account)
-            usage, _ = journal.used(account, ALWAYS)
-            return Balance(account, granted, usage.spent, usage.reserved)
+            return Standing(account, data, granted, *journal.used(account, ALWAYS))
 
     # ---- questions ----------------------------------------------------------------------------------------
 
@@ -220,133 +193,35 @@ class Ledger:
         No row may be read before `start`. So the entry need not be durable here; it is when `start` returns.
         """
         check_text("question", question)
-        ceiling, entry = Ceiling.from_price(price), None
-        refusal = None
-        try:
-            with self._writing(durable=False) as (journal, end):
-                standings = journal.standings(account, lambda data: charged_periods(data, during))
-                check_user(data := next(iter(standings.values())).data, user)
-                check_unit(data.unit if unit is None else unit, data.unit)
-                if isinstance(price, Price) and any(standing.order != order for standing in standings.values()):
-                    raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
-                uncomposed = ceiling.without_composition
-                if (
-                    any(standing.order is None for standing in standings.values())
-                    and uncomposed.renyi < uncomposed.epsilon
-                ):
-                    raise ValueError("a divergence counts by its epsilon where epsilons add up")
-                parts = {period: standing.ceiling(ceiling) for period, standing in standings.items()}
-                refusal = next(
-                    (
-                        standing.refusal(parts[period], period)
-                        for period, standing in standings.items()
-                        if not standing.admits(parts[period])
-                    ),
-                    None,
-                )
-                if refusal is None:
-                    terms = format_parts(parts, approved_by)
-                    draft = Draft(EntryKind.HOLD, account, largest_charge(parts.values()), question, terms=terms)
-                    entry = journal.append(end, draft)
-                    for period, standing in standings.items():
-                        part = parts[period]
-                        journal.set_used(account, period, standing.own.with_hold(part), standing.all.with_hold(part))
-            if entry is not None:
-                return Reservation.from_hold(entry)
-        except BaseException:  # the entry may have been written nevertheless
-            if entry is not None:
-                self.abandon(Reservation.from_hold(entry))
-            raise
-        with self._writing() as (journal, end):
-            draft = Draft(
-                EntryKind.REFUSED,
-                account,
-                largest_charge(parts.values()),
-                question,
-                terms=format_parts(parts, approved_by),
-            )
-            journal.append(end, draft)
-        assert refusal is not None
-        raise refusal
+        request = reservations.Request(account, price, question, order, user, during, unit, approved_by)
+        return reservations.reserve(self._session, request)
 
     def start(self, reservation: Reservation) -> None:
         """Record that rows may be read from now on, so that the ceiling stays reserved; a second call does nothing."""
-        self._check_home(reservation)
-        with self._writing() as (journal, end):
-            entry, may_have_read = self._open_entry(journal, reservation)
-            if not may_have_read:
-                journal.append(end, Draft(EntryKind.READ, entry.account, ZERO, refers_to=entry.number))
+        reservations.start(self._session, reservation)
 
     def settle(self, reservation: Reservation, spent: Price | Charge, release: str | None) -> Standing:
         """Record what the question cost and what was released; the rest of the reservation is free again.
 
         The answer has two prices; the one whose ceiling was reserved is charged.
         """
-        self._check_home(reservation)
-        costs = {period: Ceiling.from_price(spent).charge_for_hold(hold) for period, hold in reservation.parts.items()}
-        if not all(costs[period].fits(hold) for period, hold in reservation.parts.items()):
-            raise ValueError("a question must not cost more than what was reserved for it")
-        if release is not None:
-            check_text("release", release)
-        with self._writing() as (journal, end):
-            entry, may_have_read = self._open_entry(journal, reservation)
-            if not may_have_read:
-                raise ValueError("a question must be started before it is settled")
-            standing = self._close(
-                journal, entry, lambda usage, period, hold: usage.with_settlement(hold, costs[period])
-            )
-            draft = Draft(
-                EntryKind.SETTLE,
-                entry.account,
-                largest_charge(costs.values()),
-                refers_to=entry.number,
-                release=release,
-                terms=format_parts(costs),
-            )
-            journal.append(end, draft)
-            return standing
-
-    def _close(self, journal: Journal, entry: Entry, change: Callable[[Usage, str, Charge], Usage]) -> Standing:
-        """Change what each period of a reservation holds; return the standing in the period with the least left."""
-        account, parts = entry.account, entry.parts
-        standings = []
-        for period, standing in journal.standings(account, lambda _: parts).items():
-            hold = parts[period]
-            if not (hold.fits(standing.own.reserved) and hold.fits(standing.all.reserved)):
-                raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _VERIFY_HINT)
-            own_usage, all_usage = (change(usage, period, hold) for usage in (standing.own, standing.all))
-            journal.set_used(account, period, own_usage, all_usage)
-            standings.append(replace(standing, own=own_usage, all=all_usage))
-        return standings[0] if len(standings) == 1 else min(standings, key=lambda standing: standing.left)
+        return reservations.settle(self._session, reservation, spent, release)
 
     def pending(self) -> Iterator[Pending]:
         """Return every open reservation, oldest first: of running questions, and of those that died."""
-        last_number = 0
-        while True:
-            with self._reading() as journal:
-                page = journal.pending(last_number)
-            if not page:
-                return
-            yield from page
-            last_number = page[-1].entry.number
+        return self._pages(Journal.pending, lambda pending: pending.entry.number)
 
     def give_back(self, reservation: Reservation | Pending) -> Standing:
         """Free a reservation under which no row was read. A question that is still running is refused at `start`."""
         if isinstance(reservation, Pending):
             reservation = Reservation.from_hold(reservation.entry)
-        self._check_home(reservation)
-        with self._writing() as (journal, end):
-            entry, may_have_read = self._open_entry(journal, reservation)
-            if may_have_read:
-                raise LedgerError(f"rows may have been read under reservation {entry.number}", "it stays spent")
-            standing = self._close(journal, entry, lambda usage, _, hold: usage.without_hold(hold))
-            journal.append(end, Draft(EntryKind.RETURN, entry.account, ZERO, refers_to=entry.number))
-            return standing
+        return reservations.give_back(self._session, reservation)
 
     def abandon(self, reservation: Reservation) -> None:
         """Give a reservation back on the way out of an error; if that fails, it stays as it is."""
-        with suppress(LedgerError):
-            self.give_back(reservation)
+        reservations.abandon(self._session, reservation)
+
+    # ---- stored answers -----------------------------------------------------------------------------------
 
     def repeat(self, account: Account, question: str) -> str | None:
         """Return the latest release of exactly this question of these data, for free; None without one.
@@ -354,11 +229,11 @@ class Ledger:
         The first who asked paid for all who have a right to the data.
         """
         check_text("question", question)
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             journal.quota(account)
             if journal.find_release(account.dataset, question) is None:
                 return None
-        with self._writing() as (journal, end):
+        with self._session.writing() as (journal, end):
             journal.quota(account)
             settlement = journal.find_release(account.dataset, question)
             if settlement is None:
@@ -369,29 +244,31 @@ class Ledger:
     def find_settlement(self, dataset: str, question: str) -> Entry | None:
         """Return the settlement with the latest release of exactly this question of these data; None without one."""
         check_text("question", question)
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.find_release(dataset, question)
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry, unchanged since it was written."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.entry(number)
 
-    def outcome(self, hold: int) -> Outcome | None:
+    def outcome(self, hold: int) -> ReservationOutcome | None:
         """Return the outcome of a reservation by its number; None if there is no such reservation."""
-        with self._snapshot() as journal:
+        with self._session.snapshot() as journal:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
-            closed, may_have_read = journal.reservation_state(entry)
-            return Outcome(Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN)
+            followers = journal.followers(hold)
+            settle = journal.entry(followers[EntryKind.SETTLE]) if EntryKind.SETTLE in followers else None
+            reservation = Pending(entry, EntryKind.READ in followers)
+            return ReservationOutcome(reservation, settle, EntryKind.RETURN in followers)
 
     def record_repeats(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and number of the settlement.
 
         The entries charge nothing, so they need not be durable at once. Analysts without a quota are skipped.
         """
-        with self._writing(durable=False) as (journal, end):
+        with self._session.writing(durable=False) as (journal, end):
             last = end
             for account, question, settle in repeats:
                 if journal.find_quota(account) is None:
@@ -403,126 +280,97 @@ class Ledger:
 
     def standing(self, account: Account, period: str = ALWAYS) -> Standing:
         """Return what the analyst may use, has used and has left in one period."""
-        with self._snapshot() as journal:
-            return journal.standings(account, lambda _: [period])[period]
+        with self._session.snapshot() as journal:
+            (standing,) = journal.standings(account, lambda _: [period])
+            return standing
 
-    def standings(self, account: Account, during: Periods | None = None) -> dict[str, Standing]:
+    def standings(self, account: Account, during: Periods | None = None) -> list[Standing]:
         """Return the standing in each period of a question.
 
         If `during` is None and the data have periods: in those in which anything was asked, or else in a new one.
         """
-        with self._snapshot() as journal:
+        with self._session.snapshot() as journal:
+            return journal.standings(account, lambda data: journal.periods(data, during))
 
-            def list_periods(data: DataAccount) -> Iterable[str]:
-                if data.period is None or during is not None:
-                    return charged_periods(data, during)
-                used_periods = {period for owner, period in journal.all_used() if owner.dataset == data.dataset} - {
-                    ALWAYS
-                }
-                return sorted(used_periods) or [ALWAYS]
-
-            return journal.standings(account, list_periods)
+    def all_standings(self) -> list[Standing]:
+        """Return the standing of every analyst in each period with questions, by data set, name and period."""
+        with self._session.snapshot() as journal:
+            return journal.all_standings()
 
     def promise_standings(self, account: Account, during: Periods | None = None) -> list[Standing]:
         """Return how an owner stands: as if the whole promise for the data were their quota."""
         data, used = next(one for one in self.data_accounts() if one[0].dataset == account.dataset)
-        whole = Charge.round_up(data.promise.epsilon, data.promise.delta)
-        usages = [used.get(name, Usage()) for name in ([ALWAYS] if during is None else during.names)]
-        return [Standing(account, data, whole, usage, usage) for usage in usages]
-
-    def balance(self, account: Account) -> Balance:
-        """Return what the analyst was granted and used, as amounts."""
-        with self._snapshot() as journal:
-            granted, (usage, _) = journal.quota(account), journal.used(account, ALWAYS)
-            return Balance(account, granted, usage.spent, usage.reserved)
+        periods = [ALWAYS] if during is None else during.names
+        usages = [(used.get(name, Usage()), name) for name in periods]
+        return [Standing(account, data, data.total, usage, usage, period) for usage, period in usages]
 
     def has_quota(self, account: Account) -> bool:
         """Return whether the analyst was granted anything."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.find_quota(account) is not None
-
-    def balances(self) -> list[Balance]:
-        """Return the balance of every analyst, by data set and name."""
-        with self._snapshot() as journal:
-            return journal.balances()
 
     def data_account(self, dataset: str) -> DataAccount:
         """Return the promise for the data of this name."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.data(dataset)
 
     def data_accounts(self) -> list[tuple[DataAccount, dict[str, Usage]]]:
         """Return the promise for each data set, and what was used of it, by period."""
-        with self._snapshot() as journal:
-            usages = sorted(journal.all_used().items(), key=lambda item: item[0][1])
-            accounts: list[tuple[DataAccount, dict[str, Usage]]] = []
-            for data in journal.all_data():
-                everybody = Account.from_stored(data.dataset, EVERYBODY)
-                used_by_period = {period: usage for (owner, period), usage in usages if owner == everybody}
-                accounts.append(
-                    (
-                        data,
-                        {
-                            period: usage
-                            for period, usage in used_by_period.items()
-                            if period or len(used_by_period) == 1
-                        },
-                    )
-                )
-            return accounts
+        with self._session.snapshot() as journal:
+            return journal.data_accounts()
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
         """Return all entries, or those of one account, oldest first."""
+        return self._pages(lambda journal, number: journal.read_page(number, account), lambda entry: entry.number)
+
+    def _pages(self, read: Callable[[Journal, int], list[T]], number_of: Callable[[T], int]) -> Iterator[T]:
+        """Yield what lies after each number, page by page, without a lock between two pages."""
         last_number = 0
         while True:
-            with self._reading() as journal:
-                page = journal.read_page(last_number, account)
+            with self._session.reading() as journal:
+                page = read(journal, last_number)
             if not page:
                 return
             yield from page
-            last_number = page[-1].number
+            last_number = number_of(page[-1])
 
     @property
     def head(self) -> str:
         """The digest of the last entry. Note it elsewhere: it shows later that no earlier entry was changed."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.meta().head
 
     @property
     def count(self) -> int:
         """The number of entries."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.meta().entries
 
     @property
     def continued_from(self) -> Chain | None:
         """The ledger that this one continues, as it was before it was closed; None if it continues none."""
-        with self._reading() as journal:
+        with self._session.reading() as journal:
             return journal.continued_from()
 
     @property
     def continued_in(self) -> Chain | None:
         """The ledger that continues this one, as it was when this one was closed; None if this one is open."""
-        with self._snapshot() as journal:
+        with self._session.snapshot() as journal:
             return journal.continued_in(journal.meta())
 
     def check_open(self) -> None:
         """Raise LedgerError if the ledger takes no more entries: it is closed, or has an older format."""
-        with self._snapshot() as journal:
+        with self._session.snapshot() as journal:
             journal.open_end()
 
     def former_entries(self) -> Iterator[tuple[int, str, Entry]]:
-        """Yield each entry that was carried over, after its number and digest in the ledger that it was written in.
+        """Return each entry that was carried over, after its number and digest in the ledger that it was written in.
 
-        An entry that was carried over twice is yielded for both former ledgers.
+        An entry that was carried over twice is there for both former ledgers.
         """
-        with self._reading() as journal:
-            meta = journal.meta()
-        chains = Chains(meta.ledger, meta.version)
-        for entry in self.entries():
-            for _ in chains.problems(entry):
-                pass  # `verify` reports them
-            yield from ((number, digest, entry) for number, digest in chains.former_places if number)
+        with self._session.reading() as journal:
+            header = journal.meta()
+        return former_entries(header, self.entries())
 
     def verify(self, head: str | None = None) -> list[str]:
         """Check every entry, sum and reference, and return the problems, one sentence each.
@@ -546,16 +394,17 @@ class Ledger:
         picture: Picture = door("audit.spending", "plot")(self, analyst=analyst, data=data, ax=ax)
         return picture
 
+    @contextmanager
+    def records(self) -> Iterator[Records]:
+        """Hold the ledger's lock, and yield all of its records, also damaged ones."""
+        with self._session.store() as store:
+            yield Records(store)
+
     # ---- lifetime -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close the file or the connection; closing twice, or in a forked child, does nothing."""
-        if self._home != process_identity():  # without the lock: a fork may have copied it locked
-            return
-        with self._lock:
-            store, self._store = self._store, None
-            if store is not None:
-                store.close()
+        self._session.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -566,72 +415,9 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({self._place!r})"
+        return f"Ledger({self._session.place!r})"
 
     @property
     def alive(self) -> bool:
         """True if the ledger can still be used, as far as is known. If its connection was cut, open it again."""
-        with self._lock:
-            return self._store is not None and self._store.alive
-
-    def _usable_store(self) -> Store:
-        """Return the store, in the process that opened it: SQLite's locks and sockets do not survive a fork."""
-        if self._store is None:
-            raise LedgerError(f"the ledger at {self._place} is closed", "open it again")
-        self._check_process()
-        return self._store
-
-    def _check_process(self) -> None:
-        """Refuse another process, before any lock is taken: a fork may have copied it locked."""
-        if self._home != process_identity():
-            raise LedgerError(f"the ledger at {self._place} was opened in another process", "open it again in this one")
-
-    def _check_home(self, reservation: Reservation) -> None:
-        """Refuse a reservation of another process, whichever opened the ledger."""
-        if reservation.home != process_identity():
-            raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
-
-    def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
-        """Return an open reservation as it was written, and whether rows may have been read under it.
-
-        Raises: LedgerError if the reservation is not open.
-        """
-        entry = journal.entry(reservation.number)
-        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.from_hold(entry) != reservation:
-            raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-        closed, may_have_read = journal.reservation_state(entry)
-        match closed:
-            case EntryKind.SETTLE:
-                raise LedgerError(f"reservation {entry.number} was settled already")
-            case EntryKind.RETURN:
-                raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
-        return entry, may_have_read
-
-    @contextmanager
-    def _reading(self) -> Iterator[Journal]:
-        self._check_process()
-        with self._lock:
-            self._usable_store()
-            yield self._journal
-
-    @contextmanager
-    def locked_store(self) -> Iterator[Store]:
-        """Hold the ledger's lock, and yield its store, to read all of it."""
-        with self._reading():
-            yield self._usable_store()
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[Journal]:
-        """Hold the lock, and yield the journal of one moment."""
-        with self._reading() as journal, self._usable_store().snapshot():
-            yield journal
-
-    @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[tuple[Journal, Meta]]:
-        self._check_process()
-        with self._lock:
-            store = self._usable_store()
-            if not store.writable:
-                raise LedgerError(f"this user may not write to the ledger at {self._place}", _RIGHTS_HINT)
-            with store.transaction(durable=durable):
-                yield self._journal, self._journal.open_end()
+        return self._session.alive

@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
-from dpselect.ledger.chains import parse_chain
 from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
-from dpselect.ledger.entry import (
-    LEDGER_KINDS,
-    Entry,
-    EntryKind,
-    compute_digest,
-    hash_question,
-    parse_granter,
-    parse_parts,
-)
+from dpselect.ledger.entry import LEDGER_KINDS, Entry, EntryKind, hash_question
 from dpselect.ledger.port import Cell, Row
-from dpselect.ledger.standing import DataAccount, Usage, format_data_terms, parse_data_terms, total_charge
+from dpselect.ledger.standing import DataAccount, Usage
+from dpselect.ledger.terms import Chain, format_data_terms, parse_data_terms
 
 
 class DamagedRowError(ValueError):
     """Error for a row that could never have been written."""
 
 
-@dataclass(frozen=True)
-class Meta:
-    """The row of the table meta: the format, the ledger's id, and its last entry."""
-
-    version: int
-    ledger: str
-    entries: int
-    head: str
-
-
-def parse_meta(row: Row) -> Meta:
+def parse_meta(row: Row) -> Chain:
     """Parse the one row of the table meta."""
-    return Meta(_parse_int(row[0]), _parse_text(row[1]), _parse_int(row[2]), _parse_text(row[3]))
+    return Chain(_parse_text(row[1]), _parse_int(row[0]), _parse_int(row[2]), _parse_text(row[3]))
 
 
 def parse_entry(row: Row) -> Entry:
@@ -60,30 +41,16 @@ def parse_entry(row: Row) -> Entry:
         terms=None if row[14] is None else _parse_text(row[14]),
     )
     try:
-        if entry.kind in LEDGER_KINDS:
-            parse_chain(entry.terms)
-        elif entry.kind is EntryKind.DATA:
-            promised_account(entry)
-        elif entry.terms is not None and parse_granter(entry.terms) is None and entry.kind is EntryKind.GRANT:
-            raise ValueError("nobody granted it")
-        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parse_parts(entry.terms):
-            raise ValueError("no parts")
-        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *LEDGER_KINDS):
-            raise ValueError("nobody")
+        entry.check_terms()
     except ValueError:
         raise DamagedRowError("its terms are none") from None
     return entry
 
 
-def promised_account(entry: Entry) -> DataAccount:
-    """Return the account of data that an entry promises."""
-    return parse_data_terms(entry.account.dataset, entry.charge, entry.terms or "")
-
-
 def parse_intact_entry(row: Row) -> Entry:
     """Parse a row of the table entry, and check its digest and the hash of its question."""
     entry = parse_entry(row)
-    if compute_digest(entry) != entry.digest:
+    if not entry.is_intact:
         raise DamagedRowError("its contents do not match its digest")
     if row[12] != _question_hash(entry):
         raise DamagedRowError("the hash of its question does not match the question")
@@ -114,7 +81,7 @@ def parse_data_account(row: Row) -> DataAccount:
 
 def data_account_row(data: DataAccount) -> list[Cell]:
     """Return the cells of an account, in the order of `sql.DATA`."""
-    return _with_seal(data.dataset, *_format_amounts(total_charge(data))[:2], format_data_terms(data))
+    return _with_seal(data.dataset, *_format_amounts(data.total)[:2], format_data_terms(data))
 
 
 @lru_cache(maxsize=256)

@@ -1,19 +1,14 @@
-"""Standings: the account of data that keeps the promise, what was used of it, and what still fits.
-
-An entry has its account as text: unit, order, what is set apart and kept back, period.
-"""
+"""Standings: the account of data that keeps the promise, what was used of it, and what still fits."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
 from dpselect._ground.parameters import rounded_down, rounded_up
-from dpselect._ground.periods import Periods
+from dpselect._ground.periods import Periods, parse_periods
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, at_least
@@ -22,8 +17,9 @@ from dpselect.ledger.account import ALWAYS, ONE_USER, Account, format_user, user
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
 HOLD_HINT = "an answer may cost less than is reserved; ask with a smaller epsilon"
-_FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
-_FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
+NO_PERIODS = "be left out, because the data have no periods"
+During = str | Sequence[str] | None
+FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
 
 
 @dataclass(frozen=True)
@@ -47,12 +43,23 @@ class DataAccount:
     @property
     def fixed_terms(self) -> dict[str, str | None]:
         """The terms that cannot change after the first question."""
-        return {name: getattr(self, name) for name in _FIXED_FIELDS}
+        return {name: getattr(self, name) for name in FIXED_FIELDS}
+
+    @property
+    def total(self) -> Charge:
+        """The epsilon and delta that are promised."""
+        return Charge(self.promise.epsilon, self.promise.delta)
 
     @property
     def open_to_analysts(self) -> Limits:
         """The limits of all analysts together."""
         return self.promise.limits.scaled(1 - self.keep)
+
+    def parse_during(self, during: During) -> Periods | None:
+        """Return the periods that are named, in the time zone and kind of the account."""
+        if during is not None and self.period is None:
+            raise ParameterError("during", NO_PERIODS, came(during))
+        return None if during is None else parse_periods(self.time, self.period, during, self.timezone)
 
     def quota(self, granted: Charge) -> Limits:
         """Return the limits of an analyst who was granted this amount."""
@@ -79,10 +86,6 @@ class Usage:
         """Return this with an answer in place of an open question."""
         return Usage(self.spent + spent, self.reserved - ceiling)
 
-    def without_hold(self, ceiling: Charge) -> Usage:
-        """Return this without an open question."""
-        return replace(self, reserved=self.reserved - ceiling)
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -93,6 +96,16 @@ class Standing:
     granted: Charge
     own: Usage
     all: Usage
+    period: str = ALWAYS
+
+    def with_hold(self, ceiling: Charge) -> Standing:
+        """Return the standing with one more open question of the analyst."""
+        return replace(self, own=self.own.with_hold(ceiling), all=self.all.with_hold(ceiling))
+
+    def with_settlement(self, ceiling: Charge, spent: Charge) -> Standing:
+        """Return the standing with what an open question cost in place of what it held."""
+        own, everybody = (usage.with_settlement(ceiling, spent) for usage in (self.own, self.all))
+        return replace(self, own=own, all=everybody)
 
     @property
     def order(self) -> int | None:
@@ -126,12 +139,12 @@ class Standing:
         """Return the share of the quota, or of what all may use if that is less, that a charge is."""
         return self.share_limits.part(charge.as_spent)
 
-    def refusal(self, ceiling: Charge, period: str) -> BudgetError:
+    def refusal(self, ceiling: Charge) -> BudgetError:
         """Return the error that says why a question does not fit."""
         owners = [f"the quota of {self.account}", f"what is promised of {self.data.dataset!r}"]
         for owner, (limits, usage) in zip(owners, self.limits, strict=True):
             if not limits.hold((usage.total + ceiling).as_spent):
-                when = f" in {period}" if period != ALWAYS else ""
+                when = f" in {self.period}" if self.period != ALWAYS else ""
                 return _refusal(owner + when, limits, usage.total, ceiling)
         raise ValueError("it fits")
 
@@ -258,49 +271,3 @@ def check_one_period(during: Periods | None) -> None:
             must = "be left out if the promise is to whole users, who may be in several periods"
             raise ParameterError("compared_with", must, came(during.baseline.text), hint)
         raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
-
-
-def total_charge(data: DataAccount) -> Charge:
-    """Return the epsilon and delta that are promised, as a charge."""
-    return Charge(data.promise.epsilon, data.promise.delta)
-
-
-def format_data_terms(data: DataAccount) -> str:
-    """Format the terms of an account, without the total, which is the charge of its entry."""
-    promise = data.promise
-    terms = {
-        "unit": data.unit,
-        "order": promise.order,
-        "apart": str(promise.apart),
-        "keep": str(data.keep),
-        "user": data.user,
-        "period": data.period,
-        "time": data.time,
-        "timezone": data.timezone,
-    }
-    return json.dumps(terms, ensure_ascii=True, separators=(",", ":"))
-
-
-def _parse_fraction(text: str) -> Fraction:
-    """Parse a fraction as `str` formats it, of a length that is quick to read."""
-    if not _FRACTION.fullmatch(text):
-        raise ValueError("no fraction")
-    return Fraction(text)
-
-
-def parse_data_terms(dataset: str, total: Charge, text: str) -> DataAccount:
-    """Parse the text of `format_data_terms`; ValueError for anything else."""
-    try:
-        terms = json.loads(text)
-        order, fixed_terms = terms["order"], {name: terms[name] for name in _FIXED_FIELDS}
-        apart, keep = (_parse_fraction(terms[name]) for name in ("apart", "keep"))
-    except (TypeError, KeyError, ArithmeticError):
-        raise ValueError("no terms") from None
-    is_valid = isinstance(fixed_terms["unit"], str) and all(
-        value is None or isinstance(value, str) for value in fixed_terms.values()
-    )
-    if not is_valid or not (order is None or (type(order) is int and order >= 2)):
-        raise ValueError("no terms")
-    if not 0 <= keep <= 1 or not 0 <= apart <= total.delta or (order is None and apart):
-        raise ValueError("no terms")
-    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), keep=keep, **fixed_terms)

@@ -15,18 +15,21 @@ closed, and the same command opens the new one, which the last entry of the old 
 from __future__ import annotations
 
 from contextlib import closing as closed_after
+from dataclasses import replace
 
 from dpselect._ground.first_use import door
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import Account
-from dpselect.ledger.chains import Chain, closing_entry, format_chain, opening_entry, parse_chain, shift_entry
+from dpselect.ledger.chains import closing_entry, opening_entry, shift_entry
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import LedgerPlace, create_store, is_empty, open_store
-from dpselect.ledger.port import Store
-from dpselect.ledger.rows import Meta, used_row
+from dpselect.ledger.port import VERIFY_HINT, Store
+from dpselect.ledger.records import Records
+from dpselect.ledger.rows import used_row
+from dpselect.ledger.terms import Chain, format_chain, parse_chain
 
 
 def upgrade(old: LedgerPlace, new: LedgerPlace) -> None:
@@ -57,7 +60,7 @@ def _check_place(new: LedgerPlace, source: Store) -> None:
 def _check_unfinished(target: Store, old: str) -> None:
     """Refuse a ledger unless an interrupted upgrade of the same old ledger left it; it is made again."""
     journal = Journal(target)
-    if journal.meta().version == sql.UNFINISHED:
+    if journal.meta().form == sql.UNFINISHED:
         source_chain = journal.continued_from()
         if source_chain is None or source_chain.ledger == old:
             return
@@ -68,13 +71,11 @@ def _carry_over(source: Store, new: LedgerPlace) -> Entry:
     """Carry out steps 1 to 4, and return the entry that closed the old ledger."""
     with source.transaction():
         journal = Journal(source)
-        end = journal.end()
-        old = Chain(end.ledger, end.version, end.entries, end.head)
+        old = journal.end()
         problems = _problems(source)
         if problems:
             suffix = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-            hint = "run `dpselect ledger verify`, then take it from a backup"
-            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", hint)
+            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
         with closed_after(_make_tables(new, old.ledger)) as target:
             new_chain = _copy_entries(journal, old, target)
         with closed_after(open_store(new)) as target:
@@ -87,7 +88,7 @@ def _carry_over(source: Store, new: LedgerPlace) -> Entry:
 
 def _problems(store: Store) -> list[str]:
     """Return the problems that `verify` finds, in the open transaction."""
-    problems: list[str] = [*store.problems(), *door("audit.verification", "find_problems")(store)]
+    problems: list[str] = [*store.problems(), *door("audit.verification", "find_problems")(Records(store))]
     return problems
 
 
@@ -112,7 +113,7 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
     ledger = copy.meta().ledger
     with target.transaction():
         meta = copy.meta()
-        if meta != Meta(sql.UNFINISHED, ledger, 0, meta.head):
+        if meta != Chain(ledger, sql.UNFINISHED, 0, meta.head):
             raise LedgerError(f"the ledger at {target.place} was made anew by another upgrade", sql.UPGRADE_AGAIN)
         draft = Draft(EntryKind.CONTINUES, Account.for_ledger(), ZERO, terms=format_chain(old))
         last = chain_entry(draft, 1, meta.head)
@@ -134,7 +135,7 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
 
 def _check_whole(target: Store, new_chain: Chain) -> None:
     """Check that the new ledger is what was carried over, and nothing else."""
-    if Journal(target).meta() != Meta(sql.UNFINISHED, new_chain.ledger, new_chain.entries, new_chain.head):
+    if Journal(target).meta() != replace(new_chain, form=sql.UNFINISHED):
         raise LedgerError(f"the ledger at {target.place} was replaced while it was made", sql.UPGRADE_AGAIN)
 
 
@@ -152,7 +153,7 @@ def _open_new(new: LedgerPlace, closing: Entry) -> None:
         meta, old = journal.meta(), journal.continued_from()
         if meta.ledger != new_chain.ledger or old is None:
             raise not_there
-        if meta.version == sql.UNFINISHED:
+        if meta.form == sql.UNFINISHED:
             _check_whole(target, new_chain)
             journal.write(opening_entry(old, new_chain, closing))
             target.run(sql.SET_VERSION, (sql.FORMAT,))

@@ -21,7 +21,7 @@ from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.budget import Budget, LedgerSource
+from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.candidates import Input, parse_candidates
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields

@@ -15,7 +15,7 @@ from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
-from dpselect.ledger.budget import Budget, LedgerSource
+from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]
-MEDIAN = Fraction(1, 2)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,8 +10,7 @@ from typing import Any
 from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws, secure
-from dpselect.ledger.budget import Budget, LedgerSource, parse_budget
-from dpselect.ledger.question import fingerprint
+from dpselect.ledger import Budget, LedgerSource, fingerprint, parse_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import log_question, outline, with_question
 from dpselect.queries.plan import Plan, plan_question

@@ -7,7 +7,7 @@ extraction, 2021). What was released is public, so choosing candidates by it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -121,21 +121,6 @@ class TokenStream:
             size=len(pairs),
             grams=_JoinedGrams(released_grams, pairs, base),
         )
-
-    @classmethod
-    def from_messages(cls, people: Iterable[Iterable[Sequence[str]]]) -> TokenStream:
-        """Return the stream of the messages of each user, each a list of its tokens."""
-        code_of_token: dict[str, int] = {}
-        codes: list[int] = []
-        offsets = [0]
-        for messages in people:
-            for message in messages:
-                codes += [code_of_token.setdefault(token, len(code_of_token)) for token in message]
-                codes.append(GAP)
-            offsets.append(len(codes))
-        names = list(code_of_token)
-        entries = store_in_memory(np.array(offsets, dtype=np.int64), np.array(codes, dtype=np.int64))
-        return cls(level=1, entries=entries, size=len(names), grams=lambda codes: [(names[code],) for code in codes])
 
 
 @dataclass(frozen=True, repr=False)

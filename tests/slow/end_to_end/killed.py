@@ -67,9 +67,9 @@ def main(events: str, ledger: str, first: int, step: int) -> None:
         os.close(read)
         killed = os.WIFSIGNALED(status)
         with dps.Ledger(ledger) as book:
-            balance = book.balance(dps.Account("default", "ann"))
+            usage = book.standing(dps.Account("default", "ann")).own
             problems = book.verify()
-        amounts = [float(balance.spent.epsilon), float(balance.reserved.epsilon)]
+        amounts = [float(usage.spent.epsilon), float(usage.reserved.epsilon)]
         line = {"line": last if killed else None, "told": told, "amounts": amounts, "problems": problems}
         sys.stdout.write(json.dumps({**line, "status": status}) + "\n")
         if not killed:

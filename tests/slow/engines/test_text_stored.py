@@ -22,7 +22,7 @@ from tests.by_names import by_names
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_text_levels import CROWDS, climb, consistent
 from tests.plain_text import level_sets
-from tests.text_rows import rows_of
+from tests.text_rows import rows_of, stream_of
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def small_blocks(monkeypatch, tmp_path):
 @pytest.mark.parametrize("number", range(0, 60, 4))
 def test_levels_are_those_of_lists_and_sets(number):
     people, released = CROWDS[number]
-    held = TokenStream.from_messages(people)
+    held = stream_of(people)
     block = held.entries
     assert isinstance(block, UserSets)
     entries = stored([(np.diff(block.offsets), block.codes)], GAP + 1, refuse_label)

@@ -7,10 +7,12 @@ from fractions import Fraction
 from itertools import accumulate, permutations
 
 import pytest
+from flint import ctx
 
+from dpselect._ground.reals import enclose, upper
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomainSparse
-from dpselect.mechanisms.top_k.sparse_limited_domain import height_for, passing
+from dpselect.mechanisms.top_k.sparse_limited_domain import PRECISION, _ratio, height_for
 from dpselect.testing import law
 from tests.exact.grids import pairs, weighed
 from tests.exact.laws import cached_laws, law_of, worst_delta
@@ -52,6 +54,15 @@ def by_definition(m, counts):
                 going, told = going * passes, (*told, i)
             found[told] = found.get(told, 0.0) + going
     return found
+
+
+def passing(threshold_rate, test_rate, gap):
+    """An upper bound, tight to many digits, on P(R - N >= gap), gap >= 0, for geometric R and N of these rates.
+
+    With q = e^-threshold_rate and p = e^-test_rate it is q^gap (1 - p) / (1 - p q).
+    """
+    with ctx.workprec(PRECISION):
+        return upper(_ratio(threshold_rate, test_rate) * (-enclose(threshold_rate * gap)).exp())
 
 
 @pytest.mark.parametrize("case", [ADDED, COMPOSED, COMPOSED | {"sensitivity": 3}], ids=str)

@@ -70,8 +70,8 @@ def left_behind(where: str, account: Account, said: bytes) -> dict[str, object]:
 
 def amounts(ledger: Ledger, account: Account) -> list[str]:
     """The epsilon that is spent, and the epsilon that is reserved."""
-    balance = ledger.balance(account)
-    return [str(balance.spent.epsilon), str(balance.reserved.epsilon)]
+    usage = ledger.standing(account).own
+    return [str(usage.spent.epsilon), str(usage.reserved.epsilon)]
 
 
 def main(where: str, step: int, copy: str | None = None) -> None:

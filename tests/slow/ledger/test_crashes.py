@@ -90,7 +90,7 @@ def test_killed_at_any_moment(where: str, ann: Account) -> None:
 
 def opened_entries(where: str) -> list[Any]:
     with Ledger(where) as ledger:
-        assert ledger.balances()
+        assert ledger.all_standings()
         return list(ledger.entries())
 
 
@@ -117,6 +117,6 @@ def test_a_stated_price_is_charged_though_its_block_is_killed(where: str, ann: A
         for one in dead:
             with pytest.raises(LedgerError, match="rows may have been read"):
                 ledger.give_back(one)
-        used = ledger.balance(ann).used
+        used = ledger.standing(ann).own.total
         assert (used.epsilon, used.delta) == (Fraction(1, 4), Fraction(1, 10**9))
         assert ledger.verify() == []

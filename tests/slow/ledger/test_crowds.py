@@ -15,7 +15,7 @@ from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Standing
 from dpselect.ledger.account import ALWAYS
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.rows import Meta
+from dpselect.ledger.terms import Chain
 from tests.ledger import crowd
 from tests.ledger.amounts import charge, grant
 
@@ -42,7 +42,7 @@ def test_twelve_processes(where: str) -> None:
         told.update(json.loads(output))
     assert told == {"answered": AFFORDABLE, "refused": PROCESSES * QUESTIONS - AFFORDABLE}
     with Ledger(where) as ledger:
-        used = [ledger.balance(Account("plays", name)).used for name in ANALYSTS]
+        used = [ledger.standing(Account("plays", name)).own.total for name in ANALYSTS]
         assert all(one.epsilon <= OF_ONE * price for one in used)
         assert sum(one.epsilon for one in used) == AFFORDABLE * price
         ((_, of_all),) = ledger.data_accounts()
@@ -84,7 +84,7 @@ def test_processes_that_state_prices(where: str, ann: Account) -> None:
     ran = [int(process.communicate(timeout=600)[0]) for process in crowd_]
     assert sum(ran) == 40
     with Ledger(where) as ledger:
-        assert (ledger.balance(ann).spent.epsilon, ledger.balance(ann).reserved) == (5, ZERO)
+        assert (ledger.standing(ann).own.spent.epsilon, ledger.standing(ann).own.reserved) == (5, ZERO)
         kinds = Counter(entry.kind for entry in ledger.entries())
         assert (kinds[EntryKind.SETTLE], kinds[EntryKind.REFUSED]) == (40, 40)
         assert ledger.verify() == []
@@ -103,14 +103,14 @@ def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhil
         go.wait(60)
     if not before.admits(ceiling):
         raise BudgetError("too much")
-    with ledger._writing() as (journal, end):
+    with ledger._session.writing() as (journal, end):
         hold(journal, end, before, ceiling)
 
 
-def hold(journal: Journal, end: Meta, before: Standing, ceiling: Charge) -> None:
+def hold(journal: Journal, end: Chain, before: Standing, ceiling: Charge) -> None:
     """Write a question that is open from here on."""
     journal.append(end, Draft(EntryKind.HOLD, before.account, ceiling, "{}"))
-    journal.set_used(before.account, ALWAYS, before.own.with_hold(ceiling), before.all.with_hold(ceiling))
+    journal.set_used(before.with_hold(ceiling))
 
 
 def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str], list[str]]:
@@ -137,12 +137,12 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
             ask(first, None)
             go.set()
         else:
-            with first._lock, first._usable_store().transaction():
+            with first._session.store() as store, store.transaction():
                 waiting.start()  # it cannot even read before the first is done
                 waiting.join(0.2)
                 assert waiting.is_alive()
-                journal = first._journal
-                hold(journal, journal.end(), journal.standings(ann, lambda _: [ALWAYS])[ALWAYS], charge("0.75"))
+                journal = first._session._journal
+                hold(journal, journal.end(), journal.standings(ann, lambda _: [ALWAYS])[0], charge("0.75"))
                 told.append("granted")
         waiting.join(60)
         return told, first.verify()
@@ -166,7 +166,7 @@ def test_a_late_reader_sees_one_moment(where: str, ann: Account, number: int) ->
         writer.data(ann.dataset, 10, 0)
         for _ in range(number - 1):
             writer.grant(ann, 1, 0)
-        store = reader._usable_store()
+        store = reader._session._store
         with store.snapshot():
             assert reader.count == number
             writer.grant(ann, 1, 0)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import LedgerError
-from dpselect.ledger import Account, Balance, Entry, Ledger
+from dpselect.ledger import Account, Entry, Ledger, Standing
 from tests.ledger.amounts import ask, charge, grant
 
 PAGE = 4096
@@ -24,13 +24,13 @@ class State:
     """All that a ledger says."""
 
     entries: list[Entry]
-    balances: list[Balance]
+    standings: list[Standing]
     problems: list[str]
 
 
 def state(path: Path, head: str | None = None) -> State:
     with Ledger(path) as ledger:
-        return State(list(ledger.entries()), ledger.balances(), ledger.verify(head))
+        return State(list(ledger.entries()), ledger.all_standings(), ledger.verify(head))
 
 
 def fill(ledger: Ledger) -> None:
@@ -57,18 +57,18 @@ def file(tmp_path: Path) -> Path:
 
 def check_damaged(path: Path, before: State) -> bool:
     """Was it reported? If not, nothing may differ. What is said without `verify` is never another amount."""
-    known = {balance.account: balance for balance in before.balances}
+    known = {standing.account: standing for standing in before.standings}
     try:
         with Ledger(path) as ledger:
             with suppress(LedgerError):
-                assert all(known[balance.account] == balance for balance in ledger.balances())
-            for account, balance in known.items():
+                assert all(known[standing.account] == standing for standing in ledger.all_standings())
+            for account, standing in known.items():
                 with suppress(LedgerError):
-                    assert ledger.balance(account) == balance
+                    assert ledger.standing(account) == standing
             problems = ledger.verify()
             if problems:
                 return True
-            assert State(list(ledger.entries()), ledger.balances(), problems) == before
+            assert State(list(ledger.entries()), ledger.all_standings(), problems) == before
     except LedgerError:
         return True
     return False
@@ -125,7 +125,7 @@ def crashed(tmp_path: Path) -> tuple[Path, Path, State]:
         file, log = tmp_path / "crashed.ledger", tmp_path / "crashed.ledger-wal"
         shutil.copy(path, file)
         shutil.copy(path.with_name(path.name + "-wal"), log)
-        return file, log, State(list(ledger.entries()), ledger.balances(), ledger.verify())
+        return file, log, State(list(ledger.entries()), ledger.all_standings(), ledger.verify())
 
 
 def test_a_crash_loses_nothing(crashed: tuple[Path, Path, State]) -> None:
@@ -172,17 +172,17 @@ def spend_until_it_fails(ledger: Ledger, account: Account) -> LedgerError:
 
 def check_after_full(ledger: Ledger, path: Path, account: Account) -> None:
     """All that was answered is charged, and the ledger goes on once there is room."""
-    count, spent = ledger.count, ledger.balance(account).spent
+    count, spent = ledger.count, ledger.standing(account).own.spent
     assert ledger.verify() == []
     ask(ledger, account, charge("0.0001"))
-    assert ledger.balance(account).spent == spent + charge("0.0001")
+    assert ledger.standing(account).own.spent == spent + charge("0.0001")
     assert state(path).problems == []
     assert ledger.count == count + 3
 
 
 def test_no_more_pages(file: Path, ann: Account) -> None:
     with Ledger(file) as ledger:
-        store = ledger._usable_store()
+        store = ledger._session._store
         store.run("PRAGMA max_page_count = 40")
         error = spend_until_it_fails(ledger, ann)
         assert str(error).endswith("could not be written: the disk is full\nhint: make room, then ask again")
@@ -221,7 +221,7 @@ def test_no_room_for_a_new_ledger(tmp_path: Path) -> None:
 
 def test_busy_for_too_long(file: Path, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpselect.ledger.sqlite_store.LOCK_TIMEOUT_SECONDS", 0.1)
-    with Ledger(file) as one, Ledger(file) as other, one._usable_store().transaction():
+    with Ledger(file) as one, Ledger(file) as other, one._session._store.transaction():
         with pytest.raises(LedgerError, match="was in use by others for 60 seconds"):
             other.reserve(ann, charge("0.1"), "{}")
-        assert other.balance(ann).spent == charge("0.04", "4e-8")
+        assert other.standing(ann).own.spent == charge("0.04", "4e-8")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpselect._ground.privacy import ApproxDP
-from dpselect.audit.verification import Sums
+from dpselect.audit.sums import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, EntryKind, Ledger
 from dpselect.ledger.budget import LedgerBudget
@@ -20,7 +20,7 @@ from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Fingerprint
 from tests.interrupted import interrupted_at
-from tests.ledger.amounts import Costing, charge, grant, started
+from tests.ledger.amounts import Costing, charge, grant, rest, started
 
 HALF = charge("0.5", "1e-6")
 
@@ -32,7 +32,7 @@ def test_what_is_held_can_be_given_back_once(ledger: Ledger, ann: Account) -> No
     assert (pending.entry.number, pending.may_have_read) == (3, False)
     after = ledger.give_back(pending)
     assert (after, after.left) == (ledger.standing(ann), 1)
-    assert ledger.balance(ann).left == charge("1", "1e-6")
+    assert rest(ledger.standing(ann)) == charge("1", "1e-6")
     assert list(ledger.pending()) == []
     for late in (lambda: ledger.give_back(pending), lambda: ledger.start(reservation)):
         with pytest.raises(LedgerError, match="reservation 3 was given back already"):
@@ -56,7 +56,7 @@ def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
         with pytest.raises(LedgerError, match="rows may have been read under reservation 3\nhint: it stays spent"):
             ledger.give_back(which)
     ledger.abandon(reservation)
-    assert ledger.balance(ann).reserved == HALF
+    assert ledger.standing(ann).own.reserved == HALF
     ledger.settle(reservation, ZERO, None)
     with pytest.raises(LedgerError, match="was settled already"):
         ledger.give_back(pending)
@@ -75,7 +75,7 @@ def test_nothing_is_settled_that_was_not_started(ledger: Ledger, ann: Account) -
     reservation = ledger.reserve(ann, HALF, "{}")
     with pytest.raises(ValueError, match="must be started before it is settled"):
         ledger.settle(reservation, HALF, "[]")
-    assert ledger.balance(ann).reserved == HALF
+    assert ledger.standing(ann).own.reserved == HALF
 
 
 @pytest.mark.parametrize("second", [EntryKind.SETTLE, EntryKind.RETURN])
@@ -83,7 +83,7 @@ def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Acc
     grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
     ledger.give_back(reservation)
-    with pytest.raises(LedgerError, match="refused an unexpected change"), ledger._writing() as (journal, end):
+    with pytest.raises(LedgerError, match="refused an unexpected change"), ledger._session.writing() as (journal, end):
         journal.append(end, Draft(second, ann, ZERO, refers_to=reservation.number))
 
 
@@ -118,11 +118,11 @@ def test_entries_that_no_ledger_writes_are_named(
     with Ledger.create(tmp_path / "x") as ledger:
         grant(ledger, ann, 1, "1e-6")
         ledger.reserve(ann, HALF, "{}")
-        run = ledger._usable_store().run
+        run = ledger._session._store.run
         run("DROP INDEX entry_closes")
         run("DROP INDEX entry_reads")
         for kind, number in entries:
-            with ledger._writing() as (journal, end):
+            with ledger._session.writing() as (journal, end):
                 journal.append(end, Draft(kind, ann, ZERO, refers_to=number))
         assert any(problem.startswith(found) for problem in ledger.verify())
 
@@ -130,7 +130,7 @@ def test_entries_that_no_ledger_writes_are_named(
 def test_a_return_of_somebody_elses_reservation_is_named(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "1e-6")
     ledger.reserve(ann, HALF, "{}")
-    with ledger._writing() as (journal, end):
+    with ledger._session.writing() as (journal, end):
         journal.append(end, Draft(EntryKind.RETURN, Account("plays", "bob"), ZERO, refers_to=3))
     assert "entry 4 gives back something other than an open reservation of this account" in ledger.verify()[0]
 
@@ -145,7 +145,7 @@ class ForgetfulSums(Sums):
 def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, HALF)
-    with ledger._writing() as (journal, end):
+    with ledger._session.writing() as (journal, end):
         journal.append(end, Draft(EntryKind.RETURN, ann, ZERO, refers_to=reservation.number))
     honest, twin = Sums(), ForgetfulSums()
     found = [[p for entry in ledger.entries() for p in sums.problems(entry)] for sums in (honest, twin)]
@@ -189,7 +189,7 @@ def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_pat
             kinds = {entry.kind for entry in ledger.entries()}
             assert ledger.verify() == []
             # What the ledger says is what happened: reserved if and only if rows may have been read.
-            reserved = ledger.balance(ann).reserved
+            reserved = ledger.standing(ann).own.reserved
             held = (HALF.epsilon, HALF.delta) if EntryKind.READ in kinds else (0, 0)
             assert (reserved.epsilon, reserved.delta) == held, line
             assert [one.may_have_read for one in ledger.pending()] == [True] * (EntryKind.READ in kinds)
@@ -222,7 +222,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
             price, question, lambda: pytest.fail("a row was read"), fresh=False
         )
     with Ledger(path) as ledger:
-        assert ledger.balance(ann).used == ZERO
+        assert ledger.standing(ann).own.total == ZERO
         assert ledger.verify() == []
 
 
@@ -244,7 +244,7 @@ def test_what_comes_in_the_middle_of_a_change_leaves_no_half_of_it(
         with pytest.raises(LedgerError, match="used during a change, which was not made"):
             ledger.settle(reservation, ZERO, None)
     assert ledger.verify() == []
-    assert ledger.balance(ann).reserved == HALF
+    assert ledger.standing(ann).own.reserved == HALF
     ledger.settle(reservation, ZERO, None)
     assert ledger.verify() == []
-    assert ledger.balance(ann).reserved == ZERO
+    assert ledger.standing(ann).own.reserved == ZERO

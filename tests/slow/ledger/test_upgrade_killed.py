@@ -82,15 +82,15 @@ def check_what_is_left(old: str, new: str, head: str) -> tuple[bool, bool]:
         assert (ledger.head == head) == found[0]
         if found[0]:
             ask(ledger, ANN, charge("0.0625"), "after it", "[2]")
-        before = ledger.balances()
+        before = ledger.all_standings()
     with Ledger.upgrade(old, new) as after:
         assert (is_open(old), is_open(new)) == NEW_OPEN
         assert after.verify(head) == []
-        assert after.balances() == before
-        assert after.balance(ANN).used.epsilon == charge("0.4375" if found[0] else "0.375").epsilon
+        assert after.all_standings() == before
+        assert after.standing(ANN).own.total.epsilon == charge("0.4375" if found[0] else "0.375").epsilon
         assert [one.may_have_read for one in after.pending()] == [True]
         assert after.repeat(ANN, "after it") == ("[2]" if found[0] else None)
-        store = after._usable_store()
+        store = after._session._store
         assert isinstance(store, PostgresStore) or store.run("PRAGMA journal_mode") == [("wal",)]
     return found
 

@@ -13,12 +13,21 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect._ground.privacy import BoundedRange, PureDP, Steps
-from dpselect._ground.reals import enclose
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps, total_rho
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting import optimal_adaptive
 from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.composition import basic, zcdp
-from dpselect.accounting.optimal_adaptive import OddsGrid, adaptive_delta, adaptive_epsilon, default_resolution
+from dpselect.accounting.optimal_adaptive import (
+    MARGIN,
+    PRECISION,
+    OddsGrid,
+    _grid,
+    _nontrivial,
+    _values,
+    adaptive_epsilon,
+    default_resolution,
+)
 from dpselect.accounting.optimal_adaptive import largest_adaptive_pick as largest
 
 DELTA = Fraction(1, 10**6)
@@ -31,6 +40,22 @@ def picks(k, epsilon):
 
 def counts(k, epsilon):
     return (Steps(PureDP(Fraction(epsilon)), k),)
+
+
+def adaptive_delta(steps, epsilon):
+    """An upper bound on V(epsilon), the least delta at a total of `epsilon`, by the values of the same grid."""
+    steps = _nontrivial(steps)
+    if epsilon >= sum((s.value.epsilon * s.times for s in steps), Fraction(0)):
+        return Fraction(0)
+    grid = _grid(steps, float(epsilon) + 3 * MARGIN * math.sqrt(2 * total_rho(steps)), None)
+    if grid is None or epsilon < 0:
+        return Fraction(1)
+    values = _values(steps, grid)
+    node = math.floor(epsilon / grid.step)
+    with ctx.workprec(PRECISION):
+        part = enclose(epsilon - node * grid.step).expm1() / enclose(grid.step).expm1()
+        high, low = enclose(Fraction(float(values[node]))), enclose(Fraction(float(values[node + 1])))
+        return min(Fraction(1), upper(high - part * (high - low)))
 
 
 # ---- published and converged values -----------------------------------------------------------------------

@@ -104,11 +104,11 @@ def test_it_is_paid_stored_and_checked(tmp_path, asked):
         release = by_names(held).top_k(**asked)
         query = plan_of("top_k", **asked)
         cost, ceiling = query.cost_at(release, order), query.price_at(order)
-        spent = ledger.balance(dps.Account("default", "ann")).spent
+        spent = ledger.standing(dps.Account("default", "ann")).own.spent
         assert spent.epsilon in (cost.whole.epsilon, cost.without_composition.epsilon)
         assert cost.whole.renyi <= ceiling.whole.renyi
         assert by_names(held).top_k(**asked).labels == release.labels
-        assert ledger.balance(dps.Account("default", "ann")).spent == spent
+        assert ledger.standing(dps.Account("default", "ann")).own.spent == spent
         file = tmp_path / "release.json"
         file.write_text(release.to_json(), "utf-8")
     assert Verdict.FAILS not in verdicts(file, path)

@@ -97,7 +97,7 @@ def life(options: str, ledger: str, folder: str, failures: str) -> None:
         over.set()
         killer.join(5)
         with dps.Ledger(ledger) as book:
-            used = book.balance(dps.Account("default", "ann")).used.epsilon
+            used = book.standing(dps.Account("default", "ann")).own.total.epsilon
         told = {"verb": verb, "found": found, "said": said, "killed": killed, "used": float(used)}
         os.write(1, json.dumps(told).encode() + b"\n")
     session.stop()

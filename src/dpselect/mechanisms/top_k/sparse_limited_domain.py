@@ -210,15 +210,6 @@ def derive_terms(mechanism: LimitedDomainSparse) -> SparseTerms:
     )
 
 
-def passing(threshold_rate: Fraction, test_rate: Fraction, gap: int) -> Fraction:
-    """Return an upper bound, tight to many digits, on P(R - N >= gap), gap >= 0, for geometric R and N of these rates.
-
-    With q = e^-threshold_rate and p = e^-test_rate it is q^gap (1 - p) / (1 - p q).
-    """
-    with ctx.workprec(PRECISION):
-        return upper(_ratio(threshold_rate, test_rate) * (-enclose(threshold_rate * gap)).exp())
-
-
 def height_for(threshold_rate: Fraction, test_rate: Fraction, delta: Fraction, lead: int) -> int:
     """Return the least height: an item `lead` over the count after the k_bar largest passes with at most delta."""
     with ctx.workprec(PRECISION):

@@ -16,7 +16,7 @@ from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.gaussian_curve import Calibration, calibrations
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.question import typed_name
+from dpselect.ledger import typed_name
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
 from dpselect.queries.facts import Facts
