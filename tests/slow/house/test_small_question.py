@@ -27,14 +27,14 @@ UNASKED = {
 }
 NEVER = (
     "dpselect.ledger",
-    *(f"dpselect.engines.sql.{name}" for name in ("by_group", "keys", "measures", "pairs", "sets", "totals", "values")),
+    *(f"dpselect.engines.sql.{name}" for name in ("by_group", "measures", "pairs", "sets", "totals", "values")),
     "dpselect.engines.duckdb.elsewhere",
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
     "dpselect.engines.sources.frames",
-    "dpselect.engines.duckdb.frame_scan",
-    "dpselect.engines.duckdb.relation_scan",
-    "dpselect.engines.duckdb.lines",
+    "dpselect.engines.sources.scans.frames",
+    "dpselect.engines.duckdb.catalog",
+    "dpselect.engines.sources.scans.lines",
     "dpselect.queries.parameters",
     "dpselect.queries.union",
     "dpselect.queries.quantile",

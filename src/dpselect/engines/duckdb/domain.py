@@ -9,12 +9,11 @@ import numpy as np
 
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.scans import describe_columns, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, encode_values
-from dpselect.engines.sources.scans.columns import RequestedColumns
+from dpselect.engines.sources.scans.scan import RequestedColumns, describe_columns, missing_column
 from dpselect.engines.sql.port import SqlType
 from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
@@ -109,11 +108,9 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
     scan.refuse(RequestedColumns(None, [("domain", domain.column)]))
     sql_type = scan.types(workspace, [domain.column])[domain.column]
 
-    def select(source: str) -> str:
-        return f"SELECT {quoted(domain.column)} AS v FROM {source}"
-
     def keep() -> list[object] | None:
-        with scan.rows(workspace, [domain.column], select) as source:
+        with scan.rows(workspace, [domain.column]) as rows:
+            source = f"(SELECT {quoted(domain.column)} AS v FROM {rows})"
             if as_objects or sql_type == OBJECT:
                 distinct_items = (
                     f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"

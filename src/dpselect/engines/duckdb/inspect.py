@@ -9,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dpselect.engines.duckdb.inspect_parts import format_error
-from dpselect.engines.duckdb.lines import json_values
-from dpselect.engines.duckdb.scans import Scan, Select, describe_columns
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.lines import json_values
 from dpselect.engines.sources.scans.parquet import parquet_rows
+from dpselect.engines.sources.scans.scan import Scan, describe_columns
 from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, find_faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, read_header
 from dpselect.engines.values import LONGEST
@@ -134,32 +134,31 @@ def _long_value_findings(workspace: Workspace, path: str, types: Mapping[str, st
 
 
 def row_findings(
-    workspace: Workspace, scan: Scan, columns: Sequence[str], select: Select, conditions: Mapping[str, str]
+    workspace: Workspace,
+    scan: Scan,
+    columns: Sequence[str],
+    select: Callable[[str], str],
+    conditions: Mapping[str, str],
 ) -> Iterator[str]:
     """Yield how many rows each condition excludes, and how items are spread over the users of those that count."""
 
-    def ask(row_select: Select, sql: Callable[[str], str]) -> list[Row]:
-        with scan.rows(workspace, columns, row_select) as source:
+    def ask(sql: Callable[[str], str]) -> list[Row]:
+        with scan.rows(workspace, columns) as source:
             return workspace.fetch(sql(source))
 
-    all_columns = ", ".join(map(quoted, columns))
     condition_counts = "".join(f", count(*) FILTER (({condition}) IS NOT TRUE)" for condition in conditions.values())
-    ((rows, *failing),) = ask(
-        lambda source: f"SELECT {all_columns} FROM {source}",
-        lambda source: f"SELECT count(*){condition_counts} FROM {source}",
-    )
+    ((rows, *failing),) = ask(lambda source: f"SELECT count(*){condition_counts} FROM {source}")
     yield f"rows: {rows:,}"
     for condition_name, number in zip(conditions, failing, strict=True):
         yield f"rows {condition_name}: {number:,}"
     quantiles = f"quantile_disc(n, [{', '.join(map(str, SHARES))}])"
     ((users, pairs, spread),) = ask(
-        select,
         lambda source: (
             f"SELECT count(*), coalesce(sum(n), 0)::BIGINT, {quantiles} "
-            f"FROM (SELECT u, count(DISTINCT i) AS n FROM {source} GROUP BY u)"
-        ),
+            f"FROM (SELECT u, count(DISTINCT i) AS n FROM ({select(source)}) GROUP BY u)"
+        )
     )
-    ((items,),) = ask(select, lambda source: f"SELECT count(DISTINCT i) FROM {source}")
+    ((items,),) = ask(lambda source: f"SELECT count(DISTINCT i) FROM ({select(source)})")
     yield f"users: {users:,}"
     yield f"items: {items:,}"
     yield f"pairs of a user and an item: {pairs:,}"

@@ -23,7 +23,6 @@ from dpselect.engines.duckdb.fitting_types import (
     propose_epoch,
 )  # fmt: skip
 from dpselect.engines.duckdb.inspect_parts import KEYS, Part, format_error
-from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,
@@ -39,6 +38,7 @@ from dpselect.engines.duckdb.types import (
 )  # fmt: skip
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Types
+from dpselect.engines.sources.scans.lines import JsonScan
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
 from dpselect.engines.values import MARK

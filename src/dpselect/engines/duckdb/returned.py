@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.engines.duckdb.keys import DuckDBKey
+from dpselect.engines.duckdb.dialect import compile_plain_key
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, ZONED, kind
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.objects import encode_values
@@ -27,7 +27,7 @@ def keep_returned(workspace: Workspace, labels: Sequence[object], types: Sequenc
         row = label if isinstance(label, tuple) else (label,)
         column_values = [_to_column_value(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
         workspace.rows(f"INSERT INTO {values} VALUES ({parameters}, ?)", [*column_values, index])
-    form = DuckDBKey(tuple(f"v{index}" for index in range(len(types))), stored_types).item
+    form = compile_plain_key((f"v{index}", sql_type) for index, sql_type in enumerate(stored_types)).form
     workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {form} AS i, place FROM {values}")
     return table
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpselect._ground.domain import Column, Listed
+from dpselect.engines.duckdb.dialect import compile_plain_key
 from dpselect.engines.duckdb.domain import choose_fitting_type, keep_domain, keep_list, to_object_forms
-from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sql.port import SqlType
@@ -25,10 +25,10 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[Sq
     )
     casts = ", ".join(f"TRY_CAST({values[index]}.v AS {target}) AS v{index}" for index, target in enumerate(targets))
     joined = " ".join([values[0], *(f"JOIN {other_values} USING (place)" for other_values in values[1:])])
-    key = DuckDBKey(tuple(f"v{index}" for index in range(len(types))), targets)
+    key = compile_plain_key((f"v{index}", target) for index, target in enumerate(targets))
     table = workspace.fresh_name()
     typed = f"(SELECT {casts}, place FROM {joined})"
-    distinct = f"SELECT {key.item} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"
+    distinct = f"SELECT {key.form} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"
     workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
     if not workspace.fetch(f"FROM {table} LIMIT 1"):
         raise ParameterError("domain", "hold at least one item", "none")

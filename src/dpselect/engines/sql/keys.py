@@ -1,6 +1,11 @@
-r"""Keys in SQL: one column, or several together, as one expression with one type.
+r"""Keys in SQL: one column, or several together, as one expression with one form for each value.
 
-No columns are one value, which every row has. Several columns are one text: each of them as a text that tells which
+No columns are one value, which every row has. A key is there where each of its columns is.
+
+Several columns are a struct where a database has these: two are equal where all of their fields are, and ordered by the
+first field in which they differ; nothing is written between the fields, so no value can be taken for a border.
+
+Elsewhere they are one text: each of them as a text that tells which
 value it is, U+0001 twice between two of them. Inside a text U+0001 is followed by another character, so no value holds
 what stands between values, and a text is read back in one way only. Since U+0001 is also below all other characters,
 such texts sort by the first column in which they differ, each as its own texts do (`sorted_texts`). So all questions
@@ -11,11 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dpselect.engines.sql.port import Dialect, Key, SqlType, parse_or_keep
 from dpselect.engines.sql.sorted_texts import SortedText
 from dpselect.errors import DataError
 
+STRUCT = "STRUCT"
 SEPARATOR = "\x01\x01"
 ESCAPES = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what replaces characters that are not above the separator
 _ESCAPED = re.compile("\x01([\x02\x03])")
@@ -37,7 +44,9 @@ def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
 
 
 def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
-    """Compile several values in their one form to one text."""
+    """Compile several values in their one form to one value."""
+    if dialect.struct is not None:
+        return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(forms)))
     return _join_texts(
         [_compile_text(form, sql_type, dialect) for form, sql_type in zip(forms, types, strict=True)], dialect
     )
@@ -50,6 +59,9 @@ def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
 
 def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
     """Compile two keys g and i, each in its one form, to the key of all of their columns; return its SQL and type."""
+    if dialect.struct is not None:
+        fields = [*_fields_of("g", group), *_fields_of("i", item)]
+        return concatenate_values(fields, [*group, *item], dialect), combined_type([*group, *item], dialect)
     texts = [
         _compile_text(column, types[0], dialect) if len(types) == 1 else column
         for column, types in (("g", group), ("i", item))
@@ -59,8 +71,21 @@ def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dia
 
 def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
     """Return the type of several columns together."""
+    if dialect.struct is not None:
+        return SqlType(
+            STRUCT, "other", "{}", STRUCT, None, label=_make_struct_reader([sql_type.label for sql_type in types])
+        )
     labels = [_sorted_text(sql_type, dialect).label for sql_type in types]
     return SqlType("several columns", "other", "{}", "", None, label=_make_reader(labels))
+
+
+def _fields_of(key: str, types: Sequence[SqlType]) -> list[str]:
+    """Return the SQL of each column, given the SQL of a value that has all of them."""
+    return [key] if len(types) == 1 else [f"{key}.k{index}" for index in range(len(types))]
+
+
+def _make_struct_reader(labels: Sequence[Callable[[Any], object]]) -> Callable[[Any], object]:
+    return lambda struct: tuple(label(field) for label, field in zip(labels, struct.values(), strict=True))
 
 
 def _make_reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
