@@ -277,7 +277,7 @@ def test_several_questions_of_one_file_at_once(tmp_path):
 def fixed(source: object, table: str | None = None) -> bool:
     """Is a question of this source known again, so that its answer is free?"""
     with DuckDBEngine(source, user="user", item="item", table=table, key=b"k") as engine:
-        return identify_source(Address.parse(source))[1] and engine.fixed
+        return identify_source(Address.parse(source))[1] and engine.source.fixed
 
 
 def test_a_table_of_a_file_is_fixed_and_a_view_is_not(tmp_path: Path):

@@ -11,9 +11,8 @@ import pytest
 import dpselect as dps
 from dpselect.engines import row_filter
 from dpselect.engines.duckdb.types import filter_type
-from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.engines import DUCKDB
-from dpselect.engines.filters.tree import Constant, Name, Operation
+from dpselect.engines.filters.tree import Constant, Name, Operation, canonical
 from tests.engines.filter_rows import COLUMNS, CONDITIONS
 
 TYPES = {"genre": "VARCHAR", "n": "INTEGER", "x": "DOUBLE", "d": "DATE", "a,b": "VARCHAR", "a": "VARCHAR"}

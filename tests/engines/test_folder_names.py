@@ -106,7 +106,7 @@ def test_names_of_folders_are_read_as_declared(tmp_path: Path, ending: str) -> N
     with pytest.raises(ParameterError, match="types must declare column 'day'"):
         dps.Dataset(tmp_path, user="user", item="day").histogram(domain=[1, 2], epsilon=1)
     with dps.Dataset(tmp_path, user="user", item="item", where="day = '1'").engine() as engine:
-        assert engine.declared == {"folders": ["day"]}
+        assert engine.source.declared == {"folders": ["day"]}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

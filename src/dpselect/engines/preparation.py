@@ -27,9 +27,9 @@ from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find_files, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
-from dpselect.engines.sources.scans.scan import RequestedColumns, Scan, missing_column
+from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sql.totals import refuse_non_numbers
+from dpselect.engines.sql.numbers import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
 MANY = 1000
@@ -205,10 +205,7 @@ def _columns_of(rules: Rules) -> list[tuple[str, str]]:
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
     requested_columns = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
-    scan.refuse(RequestedColumns(None, requested_columns))
-    for parameter, name in requested_columns:
-        if scan.names and name not in scan.names:
-            raise missing_column(parameter, name, scan)
+    scan.check(RequestedColumns(None, requested_columns))
 
 
 def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:

@@ -52,9 +52,9 @@ def open_engine(
         hint = "cast the column in a view"
         types = came(next(iter(address.types)))
         raise SourceError("types", "be left out for tables of PostgreSQL and Spark", types, hint)
-    from dpselect.engines.sql.engine import SqlEngine
+    from dpselect.engines.sql.questions_by_group import GroupedEngine
 
-    return SqlEngine(_database(address.kind), address, **arguments)
+    return GroupedEngine(_database(address.kind), address, **arguments)
 
 
 _NAMES = {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark"}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpselect._ground.row_bound import RowBound
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret
 from dpselect.engines.duckdb.sources import open_scan
@@ -29,7 +28,8 @@ from dpselect.engines.duckdb.types import (
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
-from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, missing_column
+from dpselect.engines.port import OpenSource
+from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns
 from dpselect.engines.sql.database import Database, Names, ReadRequest
 from dpselect.engines.sql.keys import compile_key, compile_pair, concatenate_values
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
@@ -59,9 +59,6 @@ class DuckDBDatabase(Database):
         self._request = request
         try:
             self._scan = open_scan(self.workspace, address)
-            self.fixed: bool = self._scan.fixed
-            self.state: str | None = self._scan.state
-            self.row_bound: RowBound | None = self._scan.row_bound
             self._read_schema()
         except BaseException:
             self.workspace.close()
@@ -77,20 +74,17 @@ class DuckDBDatabase(Database):
         condition = request.condition
         source_columns = () if condition is None else scan.names or condition.columns
         self._filter_columns = tuple(request.filter_columns(source_columns, scan.hint))
-        scan.refuse(RequestedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
-        for parameter, name in request.named_columns:
-            if scan.names and name not in scan.names:
-                raise missing_column(parameter, name, scan)
+        scan.check(RequestedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
         self._columns = list(dict.fromkeys([*(name for _, name in request.named_columns), *self._filter_columns]))
         refuse_case_twins(self._columns, request.named_columns)
-        self.undeclared: tuple[str, ...] = () if scan.names else tuple(self._columns)
         self._types = scan.types(self.workspace, self._columns)
         for name in request.items:
             item_form(quoted(name), self._types[name])
         self.types: Mapping[str, SqlType] = {
             name: counted_column(name, sql_type) for name, sql_type in self._types.items()
         }
-        self.declared: Mapping[str, object] = self._for_ledger()
+        undeclared = () if scan.names else tuple(self._columns)
+        self.facts: OpenSource = OpenSource(scan.fixed, undeclared, self._for_ledger(), scan.state, scan.row_bound)
         if scan.user_code is not None:
             time_columns = [] if request.periods is None else [request.periods.column]
             other_columns = {
@@ -221,14 +215,14 @@ class DuckDBDatabase(Database):
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
         """Store items that came back, in their one form."""
-        from dpselect.engines.duckdb.returned import keep_returned
+        from dpselect.engines.duckdb.domain import keep_returned
 
         type_names = [sql_type.form_type for sql_type in types]
         return self.workspace.guarded(lambda: keep_returned(self.workspace, values, type_names))
 
     def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """Store a listed domain as a table."""
-        from dpselect.engines.duckdb.tuples import keep_items
+        from dpselect.engines.duckdb.domain import keep_items
 
         table = keep_items(self.workspace, domain, types)
         return table, self.workspace.fetch(f"SELECT count(*) FROM {table}")[0][0]
@@ -354,7 +348,7 @@ class DuckDBDatabase(Database):
         request = self._count_request(None) if of_all_rows else None
         coded_rows = None if request is None else self._scan.read_codes(request)
         if coded_rows is None:
-            return self._number_sets(rows, item_type, progress)
+            return self.number_sets(rows, item_type, progress=progress)[0]
         pairs, item_names = coded_rows
         return self.workspace.guarded(
             lambda: coded_sets(self.workspace, lambda: nullcontext(pairs), item_names, item_type.label),
@@ -365,12 +359,6 @@ class DuckDBDatabase(Database):
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
         """Return every user's distinct items, and a function that stores the items of some codes as a table."""
-        from dpselect.engines.duckdb.pairs import keep_found
-
-        sets = self._number_sets(f"(SELECT DISTINCT u, i FROM {rows} AS t)", item_type, progress)
-        return sets, lambda codes: self.workspace.guarded(lambda: keep_found(self.workspace, sets, codes))
-
-    def _number_sets(self, rows: str, item_type: SqlType, progress: Progress | None) -> Sets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         return self.workspace.guarded(

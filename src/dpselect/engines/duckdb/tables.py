@@ -15,7 +15,7 @@ from dpselect._ground.columns import has_one_type
 from dpselect._ground.temporary import Folder
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
-from dpselect.engines.sources.array_columns import scannable_array
+from dpselect.engines.sources.columns import scannable_array
 from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, escape_piece
+from dpselect.engines.filters.patterns import Matcher, Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.postgres.dialect import POSTGRES as PG
 from dpselect.engines.spark.dialect import IN_UTC
@@ -34,42 +34,10 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _write_plain(piece: Piece, write: Callable[[str], str] = _literal) -> str:
-    """Return a piece whose letters all match themselves as a literal."""
-    return write("".join(map(str, piece)))
-
-
 # ---- DuckDB: its LIKE without `_` searches for one piece after the other, and for the last at the text's end. ----
 
 
-def _begins_duckdb(sql: str, piece: Piece) -> str:
-    return (
-        f"{sql} LIKE {_literal(escape_piece(piece) + '%')}"
-        if None in piece
-        else f"starts_with({sql}, {_write_plain(piece)})"
-    )
-
-
-def _ends_duckdb(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return f"right({sql}, {len(piece)}) LIKE {_literal(escape_piece(piece))}"
-    return f"ends_with({sql}, {_write_plain(piece)})"
-
-
-def _holds_duckdb(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"contains({sql}, {_literal(texts[0])})"
-    return f"{sql} LIKE {_literal('%' + '%'.join(texts) + '%')}"
-
-
-_DUCKDB = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {_literal(escape_piece(piece))}" if None in piece else f"{sql} = {_write_plain(piece)}"
-    ),
-    begins=_begins_duckdb,
-    ends=_ends_duckdb,
-    holds=_holds_duckdb,
-)
+_DUCKDB = Matcher(_literal, "contains({}, {})", "starts_with({}, {})", "ends_with({}, {})")
 
 
 def _like_duckdb(sql: str, pattern: Pattern) -> str:
@@ -99,31 +67,7 @@ DUCKDB = Spelling(
 # ---- PostgreSQL: its LIKE tries every position of a piece, so it is used only at the start or for several pieces. ----
 
 
-def _escape_for_postgres(piece: Piece) -> str:
-    return escape_piece(piece, chr(92))
-
-
-def _ends_postgres(sql: str, piece: Piece) -> str:
-    return _POSTGRES.is_(f"right({sql}, {len(piece)})", piece)
-
-
-def _holds_postgres(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"strpos({sql}, {PG.literal(texts[0])}) > 0"
-    return f"{sql} LIKE {PG.literal('%' + '%'.join(_escape_for_postgres(tuple(text)) for text in texts) + '%')}"
-
-
-_POSTGRES = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {PG.literal(_escape_for_postgres(piece))}"
-        if None in piece
-        else f"{sql} = {_write_plain(piece, PG.literal)}"
-    ),
-    begins=lambda sql, piece: f"{sql} LIKE {PG.literal(_escape_for_postgres(piece) + '%')}",
-    ends=_ends_postgres,
-    holds=_holds_postgres,
-)
-
+_POSTGRES = Matcher(PG.literal, "strpos({}, {}) > 0", escape=chr(92))
 
 POSTGRES = Spelling(
     literal=PG.literal,
@@ -158,21 +102,7 @@ POSTGRES = Spelling(
 # ---- Spark: its LIKE is Java's regular expression; in (?>...) nothing is tried again. ----
 
 
-def _ends_spark(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return _SPARK.is_(f"right({sql}, {len(piece)})", piece)
-    return f"endswith({sql}, {_write_plain(piece, SP.literal)})"
-
-
-def _begins_spark(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return _SPARK.is_(f"left({sql}, {len(piece)})", piece)
-    return f"startswith({sql}, {_write_plain(piece, SP.literal)})"
-
-
 def _holds_spark(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"contains({sql}, {SP.literal(texts[0])})"
     pieces = "".join(f"(?>.*?{''.join(map(_escape_letter, text))})" for text in texts)
     return f"{sql} RLIKE {SP.literal(f'(?s)^{pieces}')}"
 
@@ -182,16 +112,13 @@ def _escape_letter(letter: str) -> str:
 
 
 _SPARK = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {SP.literal(escape_piece(piece))}"
-        if None in piece
-        else f"{sql} = {_write_plain(piece, SP.literal)}"
-    ),
-    begins=_begins_spark,
-    ends=_ends_spark,
-    holds=_holds_spark,
+    SP.literal,
+    "contains({}, {})",
+    "startswith({}, {})",
+    "endswith({}, {})",
+    begins_by_left=True,
+    several=_holds_spark,
 )
-
 
 SPARK = Spelling(
     literal=SP.literal,

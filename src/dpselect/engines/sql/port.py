@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
-    from dpselect.engines.sql.sorted_texts import SortedText
+    from dpselect.engines.sql.keys import SortedText
 
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]

@@ -102,6 +102,13 @@ class Scan(ABC):
     def refuse(self, requested: RequestedColumns) -> None:  # noqa: B027 - most answer for every column that they have
         """Refuse, before anything is paid, columns that the source cannot answer for in their roles."""
 
+    def check(self, requested: RequestedColumns) -> None:
+        """Refuse columns that are not there, or that the source cannot answer for."""
+        self.refuse(requested)
+        for parameter, name in requested.columns:
+            if self.names and name not in self.names:
+                raise SourceError(parameter, "be a column of the source", repr(name), self.hint(name))
+
     def with_duplicates(self) -> Self:
         """Return the source with equal rows as often as they occur; without it, equal rows may be read once."""
         return self
@@ -155,11 +162,6 @@ class Scan(ABC):
     def read_codes(self, request: CountRequest) -> tuple[str, str] | None:  # noqa: ARG002
         """Return queries of users u and codes i of their items, and of the number and the item i of each code."""
         return None
-
-
-def missing_column(parameter: str, column: str, scan: Scan) -> SourceError:
-    """Return the error for a column that does not exist."""
-    return SourceError(parameter, "be a column of the source", repr(column), scan.hint(column))
 
 
 def describe_columns(workspace: Workspace, select: str) -> dict[str, str]:
