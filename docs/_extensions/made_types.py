@@ -128,14 +128,14 @@ def _found(look: Callable[[], Found]) -> Found:
 
 def _of_duckdb(workspace: Workspace, source: object, table_name: str | None, column: str) -> Found:
     scan = open_scan(workspace, Address.parse(source, table_name))
-    one = scan.schema(workspace, [column])[column]
-    if one.by == "nobody" or kind(one.type) in (*TEXTS, "ENUM"):
+    sql_type = scan.types(workspace, [column])[column]
+    if kind(sql_type) in (*TEXTS, "ENUM"):
         return UNDECLARED, "user, item"
-    uses = possible_uses(one.type)
+    uses = possible_uses(sql_type)
     if not uses:
         return REFUSED
-    by_text = "item" in uses and one.type not in (NOTHING, "UUID") and "AS VARCHAR)" in item_form("x", one.type)
-    return _meaning(one.type) + (", named by its text" if by_text else ""), ", ".join(uses)
+    by_text = "item" in uses and sql_type not in (NOTHING, "UUID") and "AS VARCHAR)" in item_form("x", sql_type)
+    return _meaning(sql_type) + (", named by its text" if by_text else ""), ", ".join(uses)
 
 
 def _of_server(sql_type: SqlType) -> Found:

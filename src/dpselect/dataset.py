@@ -385,7 +385,7 @@ class Dataset(Verbs):
         source_before = None if budget is None else identify_source(self._address, is_named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._open_for(plan))
-            rows = rows.as_opened(engine.undeclared, engine.row_bound, engine.outside)  # those of the file that is open
+            rows = rows.as_opened(engine.source.undeclared, engine.source.row_bound, engine.outside)  # of the open file
             plan = plan.for_rows(rows)
             draw_answer = _with_step(
                 _with_step(plan.bind(engine), rows.describe_rows), partial(with_question, outline(plan, rows))
@@ -431,8 +431,8 @@ class Dataset(Verbs):
         """
         from dpselect.ledger import fingerprint
 
-        source, pinned, changed = ["prepared", engine.state], True, False
-        if engine.state is None:
+        source, pinned, changed = ["prepared", engine.source.state], True, False
+        if engine.source.state is None:
             source, pinned = identify_source(self._address, is_named=snapshot is not None)
             changed = pinned and source_before != (source, pinned)
         row_fields: dict[str, Any] = {
@@ -443,7 +443,7 @@ class Dataset(Verbs):
         }
         row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
         row_fields |= self._address.csv.unusual_options
-        row_fields |= engine.declared
+        row_fields |= engine.source.declared
         row_fields |= {} if engine.outside is None else {"outside": engine.outside}
         if _is_text(self._item):
             row_fields |= {"text": self._item.column} | {
@@ -456,7 +456,7 @@ class Dataset(Verbs):
             row_fields |= self._periods.question_fields
             if self._periods.compared:
                 key = {**key, "compared_with": self._periods.baseline.text}
-        is_fixed = ((pinned and engine.fixed) or snapshot is not None) and not changed
+        is_fixed = ((pinned and engine.source.fixed) or snapshot is not None) and not changed
         return fingerprint(verb, key, row_fields, is_fixed, user=key_to_text(self.user_columns), periods=self._periods)
 
     def _group_columns(self, plan: Plan) -> tuple[str, ...]:

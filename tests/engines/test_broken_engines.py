@@ -13,8 +13,9 @@ from dpselect.engines.duckdb import dialect as duckdb_dialect
 from dpselect.engines.postgres import dialect
 from dpselect.engines.postgres.database import PostgresDatabase
 from dpselect.engines.postgres.dialect import POSTGRES
-from dpselect.engines.sql import questions, unbounded_places
-from dpselect.engines.sql import weights as sql_weights
+from dpselect.engines.sql import pairs as sql_pairs
+from dpselect.engines.sql import questions
+from dpselect.engines.sql import values as sql_values
 from dpselect.errors import DataError
 from tests.engines import test_every_value, test_weights
 from tests.engines.every_engine import Hold, judge
@@ -89,8 +90,8 @@ TWINS = {
     "a user without items is one": spoilt(questions, "scan_rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
     "pairs come twice": spoilt(questions, "distinct_pairs", "DISTINCT ", "", bound),
     "pairs come twice to weights": spoilt(questions, "distinct_pairs", "DISTINCT ", "", weights),
-    "one item too many": spoilt(questions, "bounded_pairs", "place <= ", "place - 1 <= ", bound),
-    "one item too few": spoilt(questions, "bounded_pairs", "place <= ", "place < ", bound),
+    "one item too many": spoilt(questions, "keep_first", "place <= ", "place - 1 <= ", bound),
+    "one item too few": spoilt(questions, "keep_first", "place <= ", "place < ", bound),
     "a tie is cut by a locale": spoilt(questions, "top_items", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "a group is in the order of a locale": spoilt(questions, "ranked_names", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "groups from the least": spoilt(questions, "items_per_count", "DESC", "ASC", texts),
@@ -109,34 +110,34 @@ TWINS = {
         lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
-    "a mean rounded down": spoilt(questions, "users_per_place", "+ count(*)", "", values),
-    "a place rounded down": spoilt(questions, "grid_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a mean rounded down": spoilt(sql_values, "users_per_place", "+ count(*)", "", values),
+    "a place rounded down": spoilt(sql_values, "grid_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "a tenfold that begins too early": spoilt(
-        unbounded_places, "unbounded_place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
+        sql_values, "unbounded_place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
     ),
-    "no side below 0": spoilt(unbounded_places, "unbounded_place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
+    "no side below 0": spoilt(sql_values, "unbounded_place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
     "what is released stays": Twin(
-        sql_weights,
+        sql_pairs,
         "unreleased_pairs",
         lambda pairs, *_: pairs,
         lambda hold: test_weights.check_released(hold(test_weights.TABLE)),
     ),
     "one share too many": spoilt(
-        sql_weights,
+        sql_pairs,
         "kept_items",
         "WHERE place <= ",
         "WHERE place - 1 <= ",
         lambda hold: test_weights.check_bound_of_weights(hold(test_weights.FORTY)),
     ),
     "shares of all that a user has": spoilt(
-        sql_weights,
+        sql_pairs,
         "kept_items",
         "CASE WHEN size < ",
         "CASE WHEN size > ",
         weights,
     ),
     "counts of users without their bound": Twin(
-        sql_weights, "kept_items", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
+        sql_pairs, "kept_items", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
     ),
     "numbers below the least float": Twin(
         dialect,

@@ -197,7 +197,7 @@ def test_a_question_keeps_its_key_unless_its_own_columns_are_declared(tmp_path: 
 
     def declared(**types: str) -> object:
         with dps.Dataset(path, user="user", item="item", types=types).engine() as engine:
-            return engine.declared
+            return engine.source.declared
 
     assert declared() == declared(other="BIGINT") == {}
     assert declared(item="int") == declared(item=" INTEGER ") == {"types": {"item": "INTEGER"}}
@@ -283,7 +283,7 @@ def test_prepared_data_know_what_was_declared(tmp_path: Path) -> None:
     data = rows.prepare(tmp_path / "x.prepared", keep="w")
     with data.engine() as engine:
         assert sorted(pairs(engine.top(3))) == [(0, 10), (1, 10), (2, 10)]
-        assert engine.declared == {}
+        assert engine.source.declared == {}
     with pytest.raises(ParameterError, match="types must be BIGINT for 'item', as these data declare it"):
         dps.Dataset(tmp_path / "x.prepared", types={"item": "DOUBLE"}).users(epsilon=1)
     with pytest.raises(ParameterError, match="types must declare column 'w'"):
@@ -299,7 +299,7 @@ def test_declared_items_of_prepared_data_are_counted_as_such(tmp_path: Path) -> 
     dps.Dataset(tmp_path / "x.csv", user="user", item="item").prepare(tmp_path / "x.prepared")
     with dps.Dataset(tmp_path / "x.prepared", types={"item": "BIGINT"}).engine() as engine:
         assert pairs(engine.top(3)) == [(7, 9)]
-        assert engine.declared == {"types": {"item": "BIGINT"}}
+        assert engine.source.declared == {"types": {"item": "BIGINT"}}
 
 
 def test_a_file_that_is_written_again_after_its_footer_was_read_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sources.arrow_columns import to_readable
+from dpselect.engines.sources.columns import to_readable
 from dpselect.errors import ParameterError, SourceError
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_types import top

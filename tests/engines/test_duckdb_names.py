@@ -6,7 +6,7 @@ And a database file that this process has open keeps its lock.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,8 @@ import pytest
 from dpselect._ground.domain import Column, Listed, Span
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb import scans
-from dpselect.engines.duckdb.relation_scan import RelationScan
+from dpselect.engines.duckdb.catalog import RelationScan
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.identity import identify_source
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
@@ -114,18 +114,16 @@ def test_no_macro_is_called(connection, truth):
 
 
 @contextmanager
-def there(
-    self: RelationScan, workspace: scans.Workspace, columns: Sequence[str], select: Callable[[str], str]
-) -> Iterator[str]:
+def there(self: RelationScan, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
     """A twin: something is called on the caller's connection, though it changes nothing."""
     forms = ", ".join("concat(item) AS item" if column == "item" else column for column in columns)
     narrow = self.relation.query("source", f"SELECT {forms} FROM source")
     with workspace.registered(narrow.__arrow_c_stream__()) as name:
-        yield f"({select(name)})"
+        yield name
 
 
 def test_a_filter_on_the_callers_connection_is_noticed(connection, truth, monkeypatch):
-    monkeypatch.setattr(RelationScan, "rows", there)
+    monkeypatch.setattr(RelationScan, "source_rows", there)
     with pytest.raises((AssertionError, DataError)):
         check_macros(connection, truth)
 
@@ -279,7 +277,7 @@ def test_several_questions_of_one_file_at_once(tmp_path):
 def fixed(source: object, table: str | None = None) -> bool:
     """Is a question of this source known again, so that its answer is free?"""
     with DuckDBEngine(source, user="user", item="item", table=table, key=b"k") as engine:
-        return identify_source(Address.parse(source))[1] and engine.fixed
+        return identify_source(Address.parse(source))[1] and engine.source.fixed
 
 
 def test_a_table_of_a_file_is_fixed_and_a_view_is_not(tmp_path: Path):

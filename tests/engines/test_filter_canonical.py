@@ -12,8 +12,7 @@ import dpselect as dps
 from dpselect.engines import row_filter
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
-from dpselect.engines.filters.canonical import canonical
-from dpselect.engines.filters.tree import Constant, Name, Operation
+from dpselect.engines.filters.tree import Constant, Name, Operation, canonical
 from tests.engines.filter_rows import COLUMNS, CONDITIONS
 
 TYPES = {"genre": "VARCHAR", "n": "INTEGER", "x": "DOUBLE", "d": "DATE", "a,b": "VARCHAR", "a": "VARCHAR"}

@@ -106,7 +106,7 @@ def test_names_of_folders_are_read_as_declared(tmp_path: Path, ending: str) -> N
     with pytest.raises(ParameterError, match="types must declare column 'day'"):
         dps.Dataset(tmp_path, user="user", item="day").histogram(domain=[1, 2], epsilon=1)
     with dps.Dataset(tmp_path, user="user", item="item", where="day = '1'").engine() as engine:
-        assert engine.declared == {"folders": ["day"]}
+        assert engine.source.declared == {"folders": ["day"]}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -152,8 +152,8 @@ def test_parts_of_a_table_are_exactly_of_its_type_or_missing(tmp_path: Path) -> 
         columns = (("user", "VARCHAR"), ("item", "VARCHAR"), ("part", declared))
         files = Files("parquet", paths, columns, ("part",), (str(root) + os.sep,) * len(paths))
         workspace = Workspace()
-        scan = parquet_scan(workspace, files, {})
-        with scan.rows(workspace, ["user", "part"], lambda source: f"SELECT * FROM {source}") as source:
+        scan = parquet_scan(workspace, files)
+        with scan.rows(workspace, ["user", "part"]) as source:
             found = dict(workspace.fetch(f"SELECT user, CAST(part AS VARCHAR) FROM {source}"))
         workspace.close()
         for number, expected in enumerate(values.values()):

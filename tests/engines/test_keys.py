@@ -11,7 +11,8 @@ import pytest
 
 from dpselect._ground.domain import Column, Listed, Size, Span
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.engines.duckdb import keys as duckdb_keys
+from dpselect.engines.duckdb import database
+from dpselect.engines.sql import keys
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, sets_of
@@ -91,10 +92,11 @@ JOINED = {
 
 @pytest.mark.parametrize("how", JOINED.values(), ids=list(JOINED))
 def test_a_twin_that_joins_texts_is_refused(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def joined(forms: Sequence[str]) -> str:
-        return how.replace("{}", ", ".join(forms)) if len(forms) > 1 else forms[0]
+    def joined(forms: Sequence[str], _types: object, _dialect: object) -> str:
+        return how.replace("{}", ", ".join(forms))
 
-    monkeypatch.setattr(duckdb_keys, "pack_values", joined)
+    for module in (keys, database):
+        monkeypatch.setattr(module, "concatenate_values", joined)
     with judge(TEXTS).engine(BOTH, "item") as engine:
         assert sum(count for _, count in pairs(engine.top(ALL))) < len(pairs_of(TEXTS, BOTH, "item"))
     with pytest.raises(AssertionError):

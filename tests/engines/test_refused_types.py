@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sources.arrow_columns import to_readable
+from dpselect.engines.sources.columns import to_readable
 from dpselect.errors import SourceError
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs

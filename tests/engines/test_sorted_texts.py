@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.engines.sql.sorted_texts import integer_texts, number_text, parse_decimals
+from dpselect.engines.sql.keys import integer_texts, number_text, parse_decimals
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
-from dpselect.engines.duckdb.lines import csv_rows, json_values
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.arrow_lines import _alive, streamed
+from dpselect.engines.sources.scans.lines import csv_rows, json_values
 from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
 from tests.engines.opened import DuckDBEngine

@@ -12,7 +12,7 @@ import pytest
 from dpselect.draws import fresh_key
 from dpselect.engines import memory
 from dpselect.engines.duckdb.dialect import DUCKDB, secret
-from dpselect.engines.sql import weights
+from dpselect.engines.sql import pairs as sql_pairs
 from dpselect.mechanisms import CountLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
@@ -198,7 +198,7 @@ def test_neither_groups_nor_pairs_show_anything(hold):
 # ---- on DuckDB --------------------------------------------------------------------------------------------
 
 
-KEPT = weights.kept_items
+KEPT = sql_pairs.kept_items
 
 
 def by_number(pairs, most, key, dialect):
@@ -210,7 +210,7 @@ def by_number(pairs, most, key, dialect):
 
 
 def test_a_hash_of_numbers_that_others_change_is_seen_through(monkeypatch):
-    monkeypatch.setattr(weights, "kept_items", by_number)
+    monkeypatch.setattr(sql_pairs, "kept_items", by_number)
     assert kept_of_u0(judge(AMONG_OTHERS)) != kept_of_u0(judge(BY_ITSELF))
 
 

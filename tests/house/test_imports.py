@@ -118,7 +118,7 @@ REFUSED = {
         "is a SourceError",
     ),
     "a source told to analysts, by any parameter": (
-        "engines/duckdb/scans.py",
+        "engines/sources/scans/scan.py",
         "def f(name):\n    return ParameterError(name, 'be a column', x)",
         "is a SourceError",
     ),

@@ -21,24 +21,22 @@ BASE = (
 # Files of the base that a question on Parquet never runs: whoever uses none of these sources need not read them.
 ADAPTERS: Mapping[str, tuple[str, ...]] = {
     "text files": (
-        "engines/duckdb/lines.py",
+        "engines/sources/scans/lines.py",
         "engines/sources/text_lines.py",
         "engines/sources/arrow_lines.py",
     ),
     "frames, arrays and Ibis": (
-        "engines/duckdb/frame_scan.py",
+        "engines/sources/scans/frames.py",
         "engines/sources/frames.py",
-        "engines/sources/array_columns.py",
-        "engines/sources/arrow_columns.py",
+        "engines/sources/columns.py",
         "engines/sources/polars_counts.py",
         "engines/sources/wrapped.py",
     ),
-    "tables of DuckDB": ("engines/duckdb/catalog.py", "engines/duckdb/relation_scan.py"),
-    "prepared data": ("engines/prepared/", "engines/preparation.py", "engines/duckdb/prepared_scan.py"),
+    "tables of DuckDB": ("engines/duckdb/catalog.py",),
+    "prepared data": ("engines/prepared/", "engines/preparation.py"),
     "Iceberg, SQLite, Parquet at an address": (
         "engines/sources/lake.py",
         "engines/sources/iceberg_tables.py",
-        "engines/sources/sqlite_tables.py",
     ),
     "databases elsewhere": (
         "engines/duckdb/elsewhere.py",

@@ -91,11 +91,11 @@ def test_an_answer_names_the_package(tmp_path: Path, ledger: Ledger) -> None:
 
 def test_a_repeat_is_free_only_where_a_snapshot_is_named(ledger: Ledger) -> None:
     for snapshot, times in ((None, 2), ("monday", 1)):
-        before = ledger.balance(Account("plays", "ann")).spent.epsilon
+        before = ledger.standing(Account("plays", "ann")).own.spent.epsilon
         data = dps.Dataset(RECORDS, user="user", item="item", budget=paying(ledger, snapshot=snapshot))
         for _ in range(2):
             data.users(epsilon=1)
-        assert ledger.balance(Account("plays", "ann")).spent.epsilon - before == times
+        assert ledger.standing(Account("plays", "ann")).own.spent.epsilon - before == times
 
 
 @pytest.mark.parametrize("by", [(), ("country",)])

@@ -114,7 +114,7 @@ def _ask(engine: Engine, noticed: Noticed, *, few: bool) -> None:
     noticed.counts["groups"] = _groups(engine)
     noticed.counts["weights"] = _weights(engine)
     for which in (PerUser.MIN, PerUser.RANDOM):
-        if which is PerUser.RANDOM and engine.state is not None:
+        if which is PerUser.RANDOM and engine.source.state is not None:
             continue  # drawn by the user's tag in prepared data: another draw of the same law (docs/replay.md)
         _try(noticed, lambda which=which: _points(engine, which, noticed), engine.check_values)
     _try(noticed, lambda: _tokens(engine, noticed), lambda: engine.check_text(Tokenizer()))

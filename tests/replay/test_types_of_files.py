@@ -22,8 +22,7 @@ import dpselect as dps
 from dpselect._ground.periods import parse_periods
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
-from dpselect.engines.duckdb.times import row_time
-from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, number_form, user_form
+from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, number_form, row_time, user_form
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.values import column_value
 from dpselect.engines.sources.files import find_files
@@ -110,7 +109,7 @@ def _forms(sql_type: str, asked: Any) -> Iterator[str]:
 
 def read(workspace: Workspace, paths: list[Path]) -> list[object] | None:
     """What each role makes of the rows of the first file; None where the footers are refused."""
-    scan = parquet_scan(workspace, find_files([str(path) for path in paths]), {})
+    scan = parquet_scan(workspace, find_files([str(path) for path in paths]))
     try:
         sql_type = scan.types(workspace, ["x", "who"])["x"]
     except SourceError as error:
@@ -119,11 +118,11 @@ def read(workspace: Workspace, paths: list[Path]) -> list[object] | None:
     if not sql_type:
         assert all(path.name in refusal for path in paths)
         return None
-    kept = "SELECT * FROM {} WHERE starts_with(who, 'usual')"
     mine = scan.footers[0][1][0] if len(paths) == 1 else str(paths[0])
     assert mine == str(paths[0])
-    with scan.rows(workspace, ["x", "who"], kept.format) as rows:
-        return list(workspace.fetch(f"SELECT {', '.join(forms(sql_type))} FROM {rows}")[0])
+    with scan.rows(workspace, ["x", "who"]) as rows:
+        kept = f"(SELECT * FROM {rows} WHERE starts_with(who, 'usual'))"
+        return list(workspace.fetch(f"SELECT {', '.join(forms(sql_type))} FROM {kept}")[0])
 
 
 PAIRS = [*itertools.product(TYPES, repeat=2)]

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, check_keywords
+from dpselect.aggregates.totals import PARTS
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 
-PARTS = 10**6  # of a unit of a sum, which every row is read in: decimals of six digits add up as they are written
 MOST = 10**6  # units of a bound: so the sums of 9 * 10^9 users stay below 2^53
 FARTHEST = 10**8  # units, to which a row of a sum is moved: what a user's total is cut from
 HALF = 10**6  # steps of a mean's grid from the middle to either bound

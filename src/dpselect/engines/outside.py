@@ -15,7 +15,7 @@ from typing import Any
 
 from dpselect.engines.address import Address
 from dpselect.engines.sql.database import Database, ReadRequest
-from dpselect.engines.sql.engine import SqlEngine
+from dpselect.engines.sql.questions_by_group import GroupedEngine
 from dpselect.errors import DataError, ParameterError, SourceError, UnknownSourceError
 
 SOURCES, ENGINES = "dpselect.sources", "dpselect.engines"
@@ -63,7 +63,7 @@ class Reader:
             raise self._other_type(given)
         return given
 
-    def open(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+    def open(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
         """Open the engine over what the package gave, and try its columns."""
         with self.naming_errors():
             engine = (
@@ -77,7 +77,7 @@ class Reader:
         engine.outside = str(self)
         return engine
 
-    def _open_database(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+    def _open_database(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
         if address.types:
             raise SourceError("types", "be left out for rows that another package counts", "some")
 
@@ -87,7 +87,7 @@ class Reader:
                 raise self._other_type(database)
             return database
 
-        return SqlEngine(open_database, address, **arguments)
+        return GroupedEngine(open_database, address, **arguments)
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
@@ -119,7 +119,7 @@ class Reader:
         return SourceError("source", must, received, hint)
 
 
-def open_outside(address: Address, arguments: Mapping[str, Any], refused: UnknownSourceError) -> SqlEngine:
+def open_outside(address: Address, arguments: Mapping[str, Any], refused: UnknownSourceError) -> GroupedEngine:
     """Open the engine of the one package that reads a source; raise `refused` if there is none."""
     readers = [
         Reader(entry_point)
@@ -148,7 +148,7 @@ def open_outside(address: Address, arguments: Mapping[str, Any], refused: Unknow
     raise SourceError(refused.parameter, refused.must, refused.came, f"no other package reads it; asked: {asked}")
 
 
-def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
     """Open DuckDB's engine over rows in this process; a name of files is none."""
     from dpselect.engines.duckdb.engine import DuckDBEngine
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -43,6 +43,25 @@ class Tally:
     measures: tuple[Measure, ...] = ()  # of items that came back
 
 
+@dataclass(frozen=True)
+class OpenSource:
+    """What is known of a source once it is open, before a row is read."""
+
+    fixed: bool = False
+    """True if the source alone, once it is known again, decides its domain. A database may have changed.
+
+    A table in a DuckDB file is as fixed as the file; a view there may read any other file, or a clock.
+    """
+    undeclared: tuple[str, ...] = ()
+    """The columns that were asked of a source that declares none: keys of JSON lines, which may be in no line."""
+    declared: Mapping[str, object] = field(default_factory=dict)
+    """The types of the columns that are read, as a ledger knows them, where an owner has declared some."""
+    state: str | None = None
+    """The name of the state of the rows, where their source has a name for each."""
+    row_bound: RowBound | None = None
+    """The number of rows of a user that were kept when the data were prepared; None where all count."""
+
+
 class Engine(Protocol):
     """Counts distinct users per item over one source, with one filter and one contribution bound.
 
@@ -74,16 +93,8 @@ class Engine(Protocol):
         ...
 
     @property
-    def fixed(self) -> bool:
-        """True if the source alone, once it is known again, decides its domain. A database may have changed.
-
-        A table in a DuckDB file is as fixed as the file; a view there may read any other file, or a clock.
-        """
-        ...
-
-    @property
-    def undeclared(self) -> tuple[str, ...]:
-        """The columns that were asked of a source that declares none: keys of JSON lines, which may be in no line."""
+    def source(self) -> OpenSource:
+        """What is known of the source that is open."""
         ...
 
     @property
@@ -91,23 +102,8 @@ class Engine(Protocol):
         """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
         ...
 
-    @property
-    def declared(self) -> Mapping[str, object]:
-        """The types of the columns that are read, as a ledger knows them, where an owner has declared some."""
-        ...
-
     def check_unchanged(self) -> None:
         """Refuse a source whose schema may have changed since it was read."""
-        ...
-
-    @property
-    def state(self) -> str | None:
-        """The name of the state of the rows that this engine reads, where their source has a name for each."""
-        ...
-
-    @property
-    def row_bound(self) -> RowBound | None:
-        """The number of rows of a user that were kept when the data were prepared; None where all count."""
         ...
 
     @property

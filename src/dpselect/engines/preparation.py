@@ -16,7 +16,6 @@ from dpselect._ground.parameters import Progress, check_callable, flag
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.database import counted_column
-from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace, literal
@@ -27,10 +26,10 @@ from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find_files, prepared_path
-from dpselect.engines.sources.scans.columns import RequestedColumns
 from dpselect.engines.sources.scans.declarations import Types, parse_type
+from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sql.totals import refuse_non_numbers
+from dpselect.engines.sql.numbers import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
 MANY = 1000
@@ -206,18 +205,14 @@ def _columns_of(rules: Rules) -> list[tuple[str, str]]:
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
     requested_columns = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
-    scan.refuse(RequestedColumns(None, requested_columns))
-    for parameter, name in requested_columns:
-        if scan.names and name not in scan.names:
-            raise missing_column(parameter, name, scan)
+    scan.check(RequestedColumns(None, requested_columns))
 
 
 def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
     """Return the rules with the types of the source, which has all columns, each of a type that can be kept."""
     _refuse_missing(scan, rules)
     kept_columns = _columns_of(rules)
-    schema = scan.schema(workspace, rules.names)
-    types = {name: column.type for name, column in schema.items()}
+    types = scan.types(workspace, rules.names)
     for parameter, name in kept_columns:
         try:
             item_form(name, types[name])
@@ -228,8 +223,8 @@ def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             )
             raise ParameterError(parameter, requirement, refused, error.hint) from None
     for name in rules.weight:
-        refuse_non_numbers(counted_column(schema[name]), name)
-    if rules.time is not None and (text := counted_column(schema[rules.time]).undeclared) is not None:
+        refuse_non_numbers(counted_column(name, types[name]), name)
+    if rules.time is not None and (text := counted_column(rules.time, types[rules.time]).undeclared) is not None:
         text.refuse("times")
     declared = {name: column.text for name, column in scan.declared.items() if name in rules.names}
     typed_rules = replace(rules, types=types, declared=declared)

@@ -53,14 +53,14 @@ def open_engine(
     match address.kind:  # only the engine that answers is imported
         case SourceKind.POSTGRES:
             from dpselect.engines.postgres.database import PostgresDatabase
-            from dpselect.engines.sql.engine import SqlEngine
+            from dpselect.engines.sql.questions_by_group import GroupedEngine
 
-            return SqlEngine(PostgresDatabase, address, **arguments)
+            return GroupedEngine(PostgresDatabase, address, **arguments)
         case SourceKind.SPARK:
             from dpselect.engines.spark.database import SparkDatabase
-            from dpselect.engines.sql.engine import SqlEngine
+            from dpselect.engines.sql.questions_by_group import GroupedEngine
 
-            return SqlEngine(SparkDatabase, address, **arguments)
+            return GroupedEngine(SparkDatabase, address, **arguments)
         case _:
             from dpselect.engines.duckdb.engine import DuckDBEngine
 

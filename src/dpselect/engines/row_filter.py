@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import cost, grammar
-from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import Node, columns_in, quotes_hint, text_hint
+from dpselect.engines.filters.tree import Node, canonical, columns_in, quotes_hint, text_hint
 from dpselect.engines.filters.values import column_value
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,
@@ -27,6 +26,7 @@ from dpselect.engines.duckdb.types import (
 )  # fmt: skip
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Types
+from dpselect.engines.sources.scans.lines import JsonScan
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
 from dpselect.engines.values import MARK

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from dpselect.engines.duckdb.lines import json_values
-from dpselect.engines.duckdb.scans import describe_columns
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.lines import json_values
 from dpselect.engines.sources.scans.parquet import parquet_rows
+from dpselect.engines.sources.scans.scan import describe_columns
 from dpselect.engines.sources.text_lines import UNREADABLE, read_header
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError

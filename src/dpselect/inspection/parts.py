@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.lines import JsonScan
-from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.lines import JsonScan
+from dpselect.engines.sources.scans.scan import Scan
 from dpselect.engines.sources.text_lines import read_header
 from dpselect.errors import DpselectError
 from dpselect.inspection.text_faults import NOT_UTF8, TOO_LONG, csv_judge, find_faults, json_judge
@@ -48,8 +48,8 @@ class Part:
             f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if kind(types[name]) == "ENUM" else quoted(name)
             for name in columns
         )
-        with self.scan.rows(workspace, columns, lambda source: f"SELECT {forms} FROM {source}") as source:
-            return workspace.fetch(f"SELECT {counts_sql} FROM {rows(source)}")[0]
+        with self.scan.rows(workspace, columns) as source:
+            return workspace.fetch(f"SELECT {counts_sql} FROM {rows(f'(SELECT {forms} FROM {source})')}")[0]
 
     def locate_row(self, row: int) -> str:
         """Return the position of the row of this number in the one file, from 1, in the terms of its source."""
@@ -74,13 +74,13 @@ def open_parts(workspace: Workspace, address: Address, files: Files | None) -> I
         yield Part(open_scan(workspace, address))
         return
     csv = address.csv
-    from dpselect.engines.duckdb.files import open_file_scan
+    from dpselect.engines.duckdb.sources import open_files
 
     roots = dict(zip(files.paths, files.roots, strict=True))
 
     def opened(paths: tuple[str, ...]) -> Part:
         selected_files = replace(files, paths=paths, roots=tuple(roots[path] for path in paths))
-        scan = open_file_scan(workspace, selected_files, {}, csv=csv)
+        scan = open_files(workspace, selected_files, csv)
         return Part(scan, paths, files.kind, files.kind != "parquet" and not csv.newlines_in_values, csv)
 
     parts_by_schema: dict[tuple[object, ...], list[Part]] = {}
@@ -112,7 +112,7 @@ def _describe_schema(workspace: Workspace, part: Part) -> tuple[object, ...]:
 def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
     """Yield the number of lines that have each requested JSON key, and the keys that exist if one is in no line."""
     counts_sql = ", ".join(f"count({quoted(key)})" for key in keys)
-    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
+    with scan.rows(workspace, keys) as source:
         ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counts_sql} FROM {source}")
     for key, number in zip(keys, numbers, strict=True):
         if number:
@@ -128,10 +128,8 @@ def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
     """Yield the number of lines in which a key has the name of a folder, which is read in its place."""
     without_folders = replace(scan, inside=replace(scan.inside, names=()), folders=())
     counts_sql = ", ".join(f"count({quoted(key)})" for key in scan.folders)
-    with without_folders.rows(
-        workspace, scan.folders, lambda source: f"SELECT count(*), {counts_sql} FROM {source}"
-    ) as source:
-        ((lines, *numbers),) = workspace.fetch(f"FROM {source}")
+    with without_folders.rows(workspace, scan.folders) as source:
+        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counts_sql} FROM {source}")
     for key, number in zip(scan.folders, numbers, strict=True):
         if number:
             yield f"key {key!r} has a value in {number:,} of {lines:,} lines, which the names of folders replace"

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.lines import JsonScan
-from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
@@ -21,7 +19,9 @@ from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
+from dpselect.engines.sources.scans.lines import JsonScan
 from dpselect.engines.sources.scans.parquet import LACKS
+from dpselect.engines.sources.scans.scan import Scan
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.inspection.columns import Columns, IntendedUse

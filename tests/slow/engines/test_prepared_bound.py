@@ -43,7 +43,7 @@ def rows_of(path: Path) -> Counter[tuple[str, int]]:
     """How often each row of a user is there, of everybody."""
     with DuckDBEngine(path, user="user", item=("user", "item"), key=b"key") as engine:
         scan, workspace = engine._database._scan.with_duplicates(), engine._database.workspace
-        with scan.rows(workspace, ["user", "item"], lambda rows: f"SELECT * FROM {rows}") as source:
+        with scan.rows(workspace, ["user", "item"]) as source:
             found = workspace.fetch(f'SELECT "user", item, count(*) FROM {source} GROUP BY ALL')
     return Counter({(user, item): int(n) for user, item, n in found})
 

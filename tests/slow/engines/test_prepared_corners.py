@@ -12,8 +12,8 @@ from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
-from dpselect.engines.duckdb.prepared_scan import unused_name
 from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.prepared.scan import unused_name
 from dpselect.engines.values import MARK
 from dpselect.flat import prepare
 from tests.slow.engines.test_prepared import answers, prepared

@@ -13,7 +13,6 @@ import pytest
 # What stays away from the plain question, and an option that needs it: so each line can fail.
 UNASKED = {
     "dpselect.engines.row_filter": ["--where", "user <> 'x'"],
-    "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
     "dpselect.engines.count_groups": ["--domain", "a,b"],
     "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set"],
     "dpselect.mechanisms.top_k.noisy_counts": ["--counts"],
@@ -23,18 +22,18 @@ UNASKED = {
     "json": ["--format", "json"],
     "dpselect.release.item_columns": ["--item", "more"],
     "dpselect.release.files": ["-o", os.devnull],
-    "dpselect.engines.duckdb.tuples": ["--domain", "a,b"],
+    "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
 }
 NEVER = (
     "dpselect.ledger",
-    *(f"dpselect.engines.sql.{name}" for name in ("by_group", "keys", "measures", "pairs", "sets", "totals", "values")),
+    *(f"dpselect.engines.sql.{name}" for name in ("by_group", "numbers", "pairs", "sets", "values")),
     "dpselect.engines.duckdb.elsewhere",
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
     "dpselect.engines.sources.frames",
-    "dpselect.engines.duckdb.frame_scan",
-    "dpselect.engines.duckdb.relation_scan",
-    "dpselect.engines.duckdb.lines",
+    "dpselect.engines.sources.scans.frames",
+    "dpselect.engines.duckdb.catalog",
+    "dpselect.engines.sources.scans.lines",
     "dpselect.queries.parameters",
     "dpselect.queries.union",
     "dpselect.queries.quantile",

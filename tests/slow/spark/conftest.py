@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpselect.engines.spark import names
+from dpselect.engines.spark import jobs
 from dpselect.engines.spark.database import SparkDatabase
 from tests import spark as local_spark
 from tests.engines.conftest import hold_in, judge, new_database, own_duckdb
@@ -48,7 +48,7 @@ def asked_once(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
 
     The fixture is for tests of what is counted: a test that goes by the path does without.
     """
-    at, refuse_foreign = SparkDatabase.names_at, names._refuse_foreign
+    at, refuse_foreign = SparkDatabase.names_at, jobs._refuse_foreign
     found: dict[tuple[SparkDatabase, str, str], list[object]] = {}
 
     def at_once(self: SparkDatabase, sql: str, order: str, places: Int64) -> list[object]:
@@ -65,4 +65,4 @@ def asked_once(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
             LOOKED_UP.update(called if session is spark else ())
 
     monkeypatch.setattr(SparkDatabase, "names_at", at_once)
-    monkeypatch.setattr(names, "_refuse_foreign", once)
+    monkeypatch.setattr(jobs, "_refuse_foreign", once)

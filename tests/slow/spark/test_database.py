@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.dialect import counted_type
-from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.domain import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark import source as spark_source
@@ -164,7 +164,7 @@ def test_labels(another, name):
     inside = [label for label in labels if not isinstance(label, str) or item.is_text]
     if inside:  # a public list of the same values meets each of them, once
         own = Workspace()
-        kept = keep_domain(own, Listed(tuple(inside)), counted_type(item.duckdb or ""))
+        kept = keep_items(own, Listed(tuple(inside)), [counted_type(item.duckdb or "")])
         public = [row[0] for row in own.fetch(f"FROM {kept}")]
         own.close()
         listed = database.put_items([*public, *public], [item])

@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.spark import database as database_module
-from dpselect.engines.spark.sizes import compile_row_bytes, max_result_bytes
+from dpselect.engines.spark.tables import compile_row_bytes, max_result_bytes
 from dpselect.engines.sql import sets
 from dpselect.errors import DataError
 from tests.engines.opened import open_engine

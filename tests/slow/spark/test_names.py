@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpselect._ground.domain import Listed, Span
-from dpselect.engines.spark.names import LookedUpNames, called_functions
+from dpselect.engines.spark.jobs import LookedUpNames, called_functions
 from dpselect.errors import DataError, ParameterError
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs

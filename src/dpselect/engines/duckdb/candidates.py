@@ -9,9 +9,10 @@ from fractions import Fraction
 
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.sources import Scan, open_scan
+from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.scans.scan import Scan
 from dpselect.errors import SourceError
 
 Score = int | float | Fraction
@@ -32,7 +33,7 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
         columns = f"{item_form(quoted(label), types[label])}, {quoted(score)}"
 
         def read() -> list[Row]:
-            with scan.rows(workspace, [label, score], lambda rows: f"SELECT * FROM {rows}") as rows:
+            with scan.rows(workspace, [label, score]) as rows:
                 return workspace.rows(f"SELECT {columns} FROM {rows}")
 
         return _collect_candidates(workspace.guarded(read), types[label], types[score])

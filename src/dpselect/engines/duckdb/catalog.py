@@ -1,4 +1,4 @@
-"""Databases: attached read-only, by DuckDB alone, and which table or view of one is meant.
+"""Databases of DuckDB as scans: files attached read-only, by DuckDB alone, connections and relations of a caller.
 
 A process loses its POSIX locks on a file as soon as it closes any descriptor of it. So a file that something else in
 this process has open (a connection, even one that only reads; another engine, under any name of the file) is refused.
@@ -14,19 +14,24 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
 from dpselect._ground.parameters import suggest
+from dpselect.engines.duckdb.types import kind, short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
+from dpselect.engines.sources.scans.scan import Scan, describe_columns
 from dpselect.errors import DataError, SourceError, missing_source_error
 
-TABLES = (
+_TABLES = (
     "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE NOT internal "
     "UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal "
     "ORDER BY ALL"
 )
-CURRENT_PLACE = "SELECT system.main.current_database(), system.main.current_schema()"
+_CURRENT_PLACE = "SELECT system.main.current_database(), system.main.current_schema()"
 Place = tuple[str, str]
 """A database and a schema of it."""
 _TEMPORARY: Place = ("temp", "main")
@@ -58,15 +63,15 @@ class CatalogTable:
         return self.name if self.place in (current_place, _TEMPORARY) else f"{self.schema}.{self.name}"
 
 
-def parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
-    """Parse the rows of the query TABLES."""
+def _parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
+    """Parse the rows of the query of tables."""
     return [
         CatalogTable(str(database), str(schema), str(name), sql is not None and _COMPUTED not in str(sql).upper())
         for database, schema, name, sql in rows
     ]
 
 
-def choose_table(
+def _choose_table(
     table: str | None, tables: Sequence[CatalogTable], current_place: Place, description: str
 ) -> CatalogTable:
     """Return the table that `name`, `schema.name` or `database.schema.name` names.
@@ -164,3 +169,111 @@ def _is_open(path: str) -> bool:
             if os.path.samestat(os.fstat(int(descriptor)), file_status):
                 return True
     return False
+
+
+# ---- scans -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableScan(Scan):
+    """A scan of a table of an attached database: DuckDB reads only the requested columns."""
+
+    forms: Mapping[str, str]
+    """The SQL of each column, short enough."""
+    sql: str
+
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+        """Return the SQL types of some columns."""
+        return describe_columns(workspace, self._select(columns))
+
+    @contextlib.contextmanager
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002
+        """Yield the SQL after FROM for one query over some columns."""
+        yield f"({self._select(columns)})"
+
+    def _select(self, columns: Sequence[str]) -> str:
+        return f"SELECT {', '.join(self.forms[column] for column in columns)} FROM {self.sql}"
+
+
+def open_database_table(workspace: Workspace, path: str, table: str | None) -> TableScan:
+    """Open a table of a database file, which DuckDB alone opens."""
+    place = attach_database(workspace, os.path.realpath(path)), "main"
+    tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == place[0]]
+    chosen_table = _choose_table(table, tables, place, "a table of the database")
+    types = describe_columns(workspace, f"SELECT * FROM {chosen_table.sql}")
+    forms = {name: f"{short_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()}
+    return TableScan(tuple(types), forms, chosen_table.sql, fixed=chosen_table.stored)
+
+
+def open_connection_table(
+    workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None
+) -> RelationScan:
+    """Open a table or view of a caller's connection."""
+
+    def read_catalog() -> tuple[list[Row], Row]:
+        return connection.sql(_TABLES).fetchall(), connection.sql(_CURRENT_PLACE).fetchall()[0]
+
+    rows, (database, schema) = workspace.guarded(read_catalog)
+    chosen_table = _choose_table(
+        table, _parse_tables(rows), (str(database), str(schema)), "a table or view of the connection"
+    )
+    return workspace.guarded(lambda: RelationScan.from_relation(connection.sql(f"FROM {chosen_table.sql}")))
+
+
+@dataclass(frozen=True, repr=False)
+class RelationScan(Scan):
+    """A scan of a relation on the caller's own connection, from which only plain columns are read.
+
+    The caller's macros may have any name there, of operators and built-in functions too, and the caller's settings
+    decide how things are read, compared and ordered. So nothing is called, cast or compared there, and nothing is left.
+    """
+
+    relation: duckdb.DuckDBPyRelation
+    column_types: Mapping[str, str]
+
+    @classmethod
+    def from_relation(cls, relation: duckdb.DuckDBPyRelation) -> RelationScan:
+        """Return the scan of a relation whose connection is still open."""
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        return cls(tuple(types), relation, types)
+
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return the SQL types of some columns."""
+        folded_names = set(map(lower_ascii, columns))
+        same_names = [column for column in self.relation.columns if lower_ascii(column) in folded_names]
+        refuse_twins_of_source(same_names, "", "rename one of them in the relation")
+        types = {column: self.column_types[column] for column in columns}
+        unreadable_type = next(
+            (kind(sql_type) for sql_type in types.values() if kind(sql_type) in _UNREADABLE_TYPES), None
+        )
+        if unreadable_type is not None:
+            hint = "cast it to text in the relation, or in a view"
+            raise DataError(f"a column of type {unreadable_type} cannot be read unchanged from a connection", hint)
+        return types
+
+    @contextlib.contextmanager
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
+        """Yield the SQL after FROM for one query over some columns."""
+        narrow_relation = self.relation.select(*map(duckdb.ColumnExpression, columns))
+        restored_columns = ", ".join(
+            f"{_restored(quoted(column), self.column_types[column])} AS {quoted(column)}" for column in columns
+        )
+        # The stream is registered, not the relation: it runs once, and its schema comes with it.
+        with workspace.registered(narrow_relation.__arrow_c_stream__()) as name:
+            yield f"(SELECT {restored_columns} FROM {name})"
+
+
+# How these travel is up to a setting of the connection (arrow_lossless_conversion). They become again what they were:
+# the bits of a large integer come as those of a signed one.
+_RESTORING_CASTS = {
+    "HUGEINT": "CAST({} AS HUGEINT)",
+    "UHUGEINT": "CASE WHEN {} < 0 THEN (CAST({} AS HUGEINT) - (-170141183460469231731687303715884105728)::HUGEINT)"
+    "::UHUGEINT + 170141183460469231731687303715884105728 ELSE CAST({} AS UHUGEINT) END",
+    "UUID": "CAST({} AS UUID)",
+}
+_UNREADABLE_TYPES = frozenset({"BIT", "TIME WITH TIME ZONE"})  # their values cannot be restored
+
+
+def _restored(column: str, sql_type: str) -> str:
+    back = _RESTORING_CASTS.get(kind(sql_type))
+    return short_form(column, sql_type) if back is None else back.replace("{}", column)

@@ -13,17 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpselect._ground.row_bound import RowBound
 from dpselect.draws import fresh_key
-from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
-from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, pack_values
-from dpselect.engines.duckdb.scans import CountRequest, Scan, Select, missing_column
+from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
+from dpselect.engines.duckdb.types import (
+    OBJECT,
+    TEXTS,
+    filter_form,
+    filter_type,
+    item_form,
+    kind,
+    plain_type,
+    user_form,
+)
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
-from dpselect.engines.sources.scans.columns import RequestedColumns
+from dpselect.engines.port import OpenSource
+from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
 from dpselect.engines.sql.database import Database, Names, ReadRequest
+from dpselect.engines.sql.keys import compile_key, compile_pair, concatenate_values
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
 
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
     from dpselect.engines.address import Address
     from dpselect.engines.filters.spelling import Spelling
     from dpselect.engines.row_periods import RowPeriods
-    from dpselect.engines.sources.scans.columns import ColumnType
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -49,7 +56,7 @@ class OwnersRows:
     workspace: Workspace
     scan: Scan
     columns: Sequence[str]
-    select: Select
+    select: Callable[[str], str]
     """The users u and items i of the rows that count, in SQL, by the SQL of all rows."""
     conditions: Mapping[str, str]
     """What a row must be to count, in SQL, by what is said of the rows that are not."""
@@ -66,9 +73,6 @@ class DuckDBDatabase(Database):
         self._request = request
         try:
             self._scan = open_scan(self.workspace, address)
-            self.fixed: bool = self._scan.fixed
-            self.state: str | None = self._scan.state
-            self.row_bound: RowBound | None = self._scan.row_bound
             self._read_schema()
         except BaseException:
             self.workspace.close()
@@ -84,19 +88,17 @@ class DuckDBDatabase(Database):
         condition = request.condition
         source_columns = () if condition is None else scan.names or condition.columns
         self._filter_columns = tuple(request.filter_columns(source_columns, scan.hint))
-        scan.refuse(RequestedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
-        for parameter, name in request.named_columns:
-            if scan.names and name not in scan.names:
-                raise missing_column(parameter, name, scan)
+        scan.check(RequestedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
         self._columns = list(dict.fromkeys([*(name for _, name in request.named_columns), *self._filter_columns]))
         refuse_case_twins(self._columns, request.named_columns)
-        self.undeclared: tuple[str, ...] = () if scan.names else tuple(self._columns)
-        schema = scan.schema(self.workspace, self._columns)
-        self._types = {name: column.type for name, column in schema.items()}
+        self._types = scan.types(self.workspace, self._columns)
         for name in request.items:
             item_form(quoted(name), self._types[name])
-        self.types: Mapping[str, SqlType] = {name: counted_column(column) for name, column in schema.items()}
-        self.declared: Mapping[str, object] = self._for_ledger(schema)
+        self.types: Mapping[str, SqlType] = {
+            name: counted_column(name, sql_type) for name, sql_type in self._types.items()
+        }
+        undeclared = () if scan.names else tuple(self._columns)
+        self.facts: OpenSource = OpenSource(scan.fixed, undeclared, self._for_ledger(), scan.state, scan.row_bound)
         if scan.user_code is not None:
             time_columns = [] if request.periods is None else [request.periods.column]
             other_columns = {
@@ -110,12 +112,11 @@ class DuckDBDatabase(Database):
                 column for column in self._columns if column not in request.users or column in other_columns
             ]
 
-    def _for_ledger(self, schema: Mapping[str, ColumnType]) -> dict[str, object]:
+    def _for_ledger(self) -> dict[str, object]:
         """Return what a ledger records of the columns that are read: declared types, and columns of folders' names."""
-        declared_types = {
-            name: column_type.text for name, column_type in self._scan.caller_types.items() if name in schema
-        }
-        folders = sorted(set(self._scan.folders) & set(schema))
+        scan = self._scan
+        declared_types = {name: declared.text for name, declared in scan.declared.items() if name in self._types}
+        folders = sorted(set(scan.folders) & self._types.keys())
         return ({"types": declared_types} if declared_types else {}) | ({"folders": folders} if folders else {})
 
     def check_unchanged(self) -> None:
@@ -142,34 +143,29 @@ class DuckDBDatabase(Database):
 
     def user(self, columns: Sequence[str]) -> Key:
         """Return the key of users: a numeric code of the source, which compares faster, or else the columns."""
-        code = self._scan.user_code
-        key = self._make_key(columns) if code is None else DuckDBKey((quoted(code),), ("BIGINT",))
-        return _to_sql_key(key.user, key)
+        if self._scan.user_code is not None:
+            return compile_plain_key([(quoted(self._scan.user_code), "BIGINT")])
+        key = compile_key([(self.column(name), self.types[name]) for name in columns], self.dialect)
+        is_field = len(columns) > 1
+        forms = [user_form(self.column(name), self._types[name], is_field=is_field) for name in columns]
+        return replace(key, form=concatenate_values(forms, key.types, self.dialect) if is_field else forms[0])
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:
         """Return the key of an item; `plain` if columns without a declared type are read as text."""
-        key = self._make_key(columns, plain=plain)
-        item_key = _to_sql_key(key.item, key)
+        for name in columns:
+            item_form(quoted(name), self._types[name])
         if plain:
-            return item_key
-        types = tuple(self.types[name] for name in columns)
-        return replace(item_key, type=types[0] if len(types) == 1 else item_key.type, types=types)
+            return compile_plain_key([(quoted(name), plain_type(self._types[name])) for name in columns])
+        return super().item(columns)
 
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:
         """Return a group g and an item i as one struct, and its type."""
-        group, item = self._make_key(by), self._make_key(items, plain=plain)
-        pair_key = DuckDBKey((*group.fields("g"), *item.fields("i")), (*group.types, *item.types))
-        return pack_values(pair_key.columns), _to_sql_key("", pair_key).type
-
-    def _make_key(self, columns: Sequence[str], *, plain: bool = False) -> DuckDBKey:
-        types = tuple(self._types[name] for name in columns)
-        if plain:
-            return DuckDBKey(tuple(map(quoted, columns)), tuple(map(plain_type, types)))
-        return DuckDBKey(tuple(map(self.column, columns)), types)
+        item = self.item(items, plain=plain)
+        return compile_pair([self.types[name] for name in by], item.types, self.dialect)
 
     def time(self, periods: Periods) -> RowPeriods:
         """Return the periods over the column of times, as the filter sees it."""
-        from dpselect.engines.duckdb.times import row_time
+        from dpselect.engines.duckdb.types import row_time
 
         if (undeclared_text := self.types[periods.column].undeclared) is not None:
             undeclared_text.refuse("times")
@@ -204,8 +200,8 @@ class DuckDBDatabase(Database):
                     precounted = stack.enter_context(self._scan.counts(self.workspace, count_request))
                     sql = sql.replace(name, f"({count_sql if precounted is None else precounted})")
             if self.source in sql:
-                rows = stack.enter_context(self._scan.rows(self.workspace, self._columns, self.select))
-                sql = sql.replace(self.source, rows)
+                rows = stack.enter_context(self._scan.rows(self.workspace, self._columns))
+                sql = sql.replace(self.source, f"({self.select(rows)})")
             yield sql
 
     def _run_statement(self, sql: str, run: Callable[[str], T], progress: Progress | None) -> T:
@@ -240,14 +236,14 @@ class DuckDBDatabase(Database):
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
         """Store items that came back, in their one form."""
-        from dpselect.engines.duckdb.returned import keep_returned
+        from dpselect.engines.duckdb.domain import keep_returned
 
         type_names = [sql_type.form_type for sql_type in types]
         return self.workspace.guarded(lambda: keep_returned(self.workspace, values, type_names))
 
     def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """Store a listed domain as a table."""
-        from dpselect.engines.duckdb.tuples import keep_items
+        from dpselect.engines.duckdb.domain import keep_items
 
         table = keep_items(self.workspace, domain, types)
         return table, self.workspace.fetch(f"SELECT count(*) FROM {table}")[0][0]
@@ -304,9 +300,9 @@ class DuckDBDatabase(Database):
         """
         request, conditions = self._request, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
-            conditions["without a user"] = self._raw_key(request.users).present
+            conditions["without a user"] = self._plain_key(request.users).present
         conditions |= {
-            "without an item": self._raw_key(request.items).nameable,
+            "without an item": self._plain_key(request.items).nameable,
             "that where leaves out": self._filter_sql or "true",
         }
         conditions |= {} if request.periods is None else {"in none of the periods": self.time(request.periods).all}
@@ -316,9 +312,9 @@ class DuckDBDatabase(Database):
 
         return OwnersRows(self.workspace, self._scan.with_duplicates(), self._columns, select, conditions)
 
-    def _raw_key(self, columns: Sequence[str]) -> DuckDBKey:
+    def _plain_key(self, columns: Sequence[str]) -> Key:
         """Return the key of columns of a user or an item as the source has them."""
-        return DuckDBKey(tuple(map(quoted, columns)), tuple(self._types[name] for name in columns))
+        return compile_key([(quoted(name), self.types[name]) for name in columns], self.dialect)
 
     @property
     def _filter_sql(self) -> str | None:
@@ -335,16 +331,20 @@ class DuckDBDatabase(Database):
 
     def use_precounted(self, sql: str, max_items: int | None) -> str:
         """Return the SQL of numbers of users of all items, from the source itself if it counts better."""
+        request = self._count_request(max_items)
+        if request is None:
+            return sql
         placeholder = _placeholder()
-        self._count_queries[placeholder] = sql, self._count_request(max_items)
+        self._count_queries[placeholder] = sql, request
         return f"SELECT i, n FROM {placeholder} AS c"
 
-    def _count_request(self, max_items: int | None) -> CountRequest:
-        """Return the request to a source that counts by itself."""
-        request, form = self._request, self._make_key(self._request.items).item
-        return CountRequest(
+    def _count_request(self, max_items: int | None) -> CountRequest | None:
+        """Return the request to a source that counts by itself; None if it counted other values than are declared."""
+        request, form = self._request, self.item(self._request.items).form
+        count_request = CountRequest(
             request.users, request.items, form, self._filter_sql, self._filter_columns, request.periods, max_items
         )
+        return count_request if count_request.columns.isdisjoint(self._scan.declared) else None
 
     def leave_room(self) -> None:
         """Limit DuckDB to three quarters of the memory, with the rest spilled; rows are in no order."""
@@ -365,9 +365,10 @@ class DuckDBDatabase(Database):
         """Return every user's distinct items, numbered here; of rows that are codes already, by these."""
         from dpselect.engines.duckdb.pairs import coded_sets
 
-        coded_rows = self._scan.read_codes(self._count_request(None)) if of_all_rows else None
+        request = self._count_request(None) if of_all_rows else None
+        coded_rows = None if request is None else self._scan.read_codes(request)
         if coded_rows is None:
-            return self._number_sets(rows, item_type, progress)
+            return self.number_sets(rows, item_type, progress=progress)[0]
         pairs, item_names = coded_rows
         return self.workspace.guarded(
             lambda: coded_sets(self.workspace, lambda: nullcontext(pairs), item_names, item_type.label),
@@ -378,12 +379,6 @@ class DuckDBDatabase(Database):
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
         """Return every user's distinct items, and a function that stores the items of some codes as a table."""
-        from dpselect.engines.duckdb.pairs import keep_found
-
-        sets = self._number_sets(f"(SELECT DISTINCT u, i FROM {rows} AS t)", item_type, progress)
-        return sets, lambda codes: self.workspace.guarded(lambda: keep_found(self.workspace, sets, codes))
-
-    def _number_sets(self, rows: str, item_type: SqlType, progress: Progress | None) -> Sets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         return self.workspace.guarded(
@@ -391,13 +386,13 @@ class DuckDBDatabase(Database):
         )
 
 
-def counted_column(column: ColumnType) -> SqlType:
+def counted_column(name: str, sql_type: str) -> SqlType:
     """Return the type of a column as it is counted.
 
     Text is no number and no time, even where its owner declares it as text.
     """
-    is_text = kind(column.type) in TEXTS | {"ENUM"}
-    return counted_type(column.type, TextColumn(column.name) if is_text else None)
+    is_text = kind(sql_type) in TEXTS | {"ENUM"}
+    return counted_type(sql_type, TextColumn(name) if is_text else None)
 
 
 def _placeholder() -> str:
@@ -406,9 +401,3 @@ def _placeholder() -> str:
     Nobody can guess it, so no text of a question contains it.
     """
     return f"dpselect_{fresh_key().hex()}"
-
-
-def _to_sql_key(form: str, key: DuckDBKey) -> Key:
-    types = tuple(counted_type(sql_type) for sql_type in key.types)
-    struct_type = SqlType(STRUCT, "other", "{}", STRUCT, None, label=key.label)
-    return Key(form, key.present, key.nameable, types[0] if len(types) == 1 else struct_type, types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from dpselect.engines.duckdb.types import (
@@ -12,11 +12,13 @@ from dpselect.engines.duckdb.types import (
     item_form,
     kind,
     label,
+    nameable,
     number_form,
     present,
 )
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.sql.port import Dialect, SqlType, TextColumn
+from dpselect.engines.sql.keys import compile_key
+from dpselect.engines.sql.port import Dialect, Key, SqlType, TextColumn
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError
 
@@ -46,6 +48,7 @@ DUCKDB = Dialect(
     exact_sum="sum({})",  # in 128 bits
     period="{}::SMALLINT",
     in_period="struct_pack(u := u, p := {})",
+    struct="struct_pack({})",
     first_by_hash="min(struct_pack(h := {hash}, v := {value})).v",
     big_integer="HUGEINT",
     double="DOUBLE",
@@ -75,11 +78,17 @@ def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType
         sql_type,
         sql_type,
         present=present("{}", sql_type),
+        nameable=nameable("{}", sql_type),
         number=_try_form(number_form, sql_type),
         label=partial(label, sql_type=sql_type),
         integer_form=_INTEGER_FORMS.get(name),
         undeclared=undeclared,
     )
+
+
+def compile_plain_key(columns: Iterable[tuple[str, str]]) -> Key:
+    """Return the key of columns, each the SQL of a value and its type."""
+    return compile_key([(sql, counted_type(sql_type)) for sql, sql_type in columns], DUCKDB)
 
 
 def _try_form(form: Callable[[str, str], str], sql_type: str) -> str | None:

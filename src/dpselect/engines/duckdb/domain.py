@@ -1,20 +1,31 @@
-"""A listed domain as a table: its values in the item column's type and form, told from the domain alone.
+"""Listed items as tables: a domain, and items that came back, each value in the type and form of its column.
 
 A domain is public, so a value of it that does not fit is an error and may be spoken of.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.scans import describe_columns, missing_column
+from dpselect.engines.duckdb.dialect import compile_plain_key
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
+from dpselect.engines.duckdb.types import (
+    FLOATS,
+    INTEGERS,
+    OBJECT,
+    TEXTS,
+    ZONED,
+    is_text,
+    item_form,
+    kind,
+    label,
+    nameable,
+)
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, encode_values
-from dpselect.engines.sources.scans.columns import RequestedColumns
+from dpselect.engines.sources.scans.scan import RequestedColumns, describe_columns
 from dpselect.engines.sql.port import SqlType
 from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
@@ -22,30 +33,38 @@ from dpselect.errors import DataError, ParameterError
 _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
-def keep_domain(workspace: Workspace, domain: Listed | Column, item_column: SqlType) -> str:
-    """Store the distinct items of the domain as a table of i and place, its first index in a list; return its name."""
-    item_type = item_column.form_type
-    listed_values = list(domain.items) if isinstance(domain, Listed) else None
-    values = workspace.fresh_name()
+def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[SqlType]) -> str:
+    """Store the distinct items of a domain as a table of i and place, its first index in a list; return its name."""
+    values = [workspace.fresh_name() for _ in types]
     if isinstance(domain, Column):
-        listed_values = _keep_column(workspace, domain, values, as_objects=item_type == OBJECT)
-    if item_type == OBJECT:
-        return _keep_objects(workspace, listed_values or [], ordered=isinstance(domain, Listed))
-    if listed_values is not None:
-        keep_list(workspace, listed_values, values)
-    target = choose_fitting_type(workspace, values, item_column)
-    form = item_form("v", target)
-    is_nameable = nameable("v", target)
+        targets = [_keep_column(workspace, domain, values[0], types[0])]
+    else:
+        items = [item if len(types) > 1 else (item,) for item in domain.items if item is not None]
+        columns = [[item[index] for item in items] for index in range(len(types))]  # type: ignore[index]
+        targets = [_keep_values(workspace, *column) for column in zip(columns, values, types, strict=True)]
+    casts = ", ".join(f"TRY_CAST({values[index]}.v AS {target}) AS v{index}" for index, target in enumerate(targets))
+    joined = " ".join([values[0], *(f"JOIN {other_values} USING (place)" for other_values in values[1:])])
+    key = compile_plain_key((f"v{index}", target) for index, target in enumerate(targets))
     table = workspace.fresh_name()
-    # A column of a source has no order of its own.
-    place_column = "place" if isinstance(domain, Listed) else "0 AS place"
-    typed = f"(SELECT TRY_CAST(v AS {target}) AS v, {place_column} FROM {values})"
-    items = f"SELECT {form} AS i, min(place) AS place FROM {typed} WHERE {is_nameable} GROUP BY 1"
-    workspace.fetch(f"CREATE TEMP TABLE {table} AS {items}")
+    typed = f"(SELECT {casts}, place FROM {joined})"
+    distinct = f"SELECT {key.form} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"
+    workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
     if not workspace.fetch(f"FROM {table} LIMIT 1"):
         raise ParameterError("domain", "hold at least one item", "none")
-    workspace.fetch(f"DROP TABLE {values}")
+    for name in values:
+        workspace.fetch(f"DROP TABLE {name}")
     return table
+
+
+def _keep_values(
+    workspace: Workspace, column: list[object], values: str, sql_type: SqlType, *, ordered: bool = True
+) -> str:
+    """Store one column's values v with the index of each item, and return the type to which they are cast."""
+    if sql_type.form_type == OBJECT:
+        keep_list(workspace, list(to_object_forms(column)), values, ordered=ordered)
+        return "VARCHAR"
+    keep_list(workspace, column, values, ordered=ordered)
+    return choose_fitting_type(workspace, values, sql_type)
 
 
 def choose_fitting_type(workspace: Workspace, values: str, item_column: SqlType) -> str:
@@ -64,32 +83,16 @@ def choose_fitting_type(workspace: Workspace, values: str, item_column: SqlType)
     return target
 
 
-def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
-    """Store values of one type as a table of v and place, the index of each."""
-    values_and_places = "SELECT unnest(?) AS v, unnest(range(?)) AS place"
+def keep_list(workspace: Workspace, items: list[object], values: str, *, ordered: bool = True) -> None:
+    """Store values of one type as a table of v and place, the index of each, or 0 if they have no order."""
+    place = "unnest(range(?))" if ordered else "0 * ?"
     try:
-        workspace.fetch(f"CREATE TEMP TABLE {values} AS {values_and_places}", [items, len(items)])
+        workspace.fetch(f"CREATE TEMP TABLE {values} AS SELECT unnest(?) AS v, {place} AS place", [items, len(items)])
         fits_one_column = True
     except DataError:
         fits_one_column = False
     if not fits_one_column:
         raise ParameterError("domain", "hold values of one type", "some that cannot be in one column")
-
-
-def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -> str:
-    """Store items of a column without a declared type, in the form that its values have."""
-    forms = to_object_forms([item for item in items if item is not None])
-    indices = np.arange(len(forms)) if ordered else np.zeros(len(forms), dtype=np.int64)
-    if not len(forms):
-        raise ParameterError("domain", "hold at least one item", "none")
-    table = workspace.fresh_name()
-    registered_forms = workspace.register({"i": forms, "place": indices})
-    distinct = f'SELECT i COLLATE "C" AS i, min(place) AS place FROM {registered_forms} GROUP BY 1'
-    try:
-        workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
-    finally:
-        workspace.connection.unregister(registered_forms)
-    return table
 
 
 def to_object_forms(items: list[object]) -> Texts:
@@ -101,28 +104,28 @@ def to_object_forms(items: list[object]) -> Texts:
     return forms
 
 
-def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_objects: bool) -> list[object] | None:
-    """Store the column as a table, or return its values if it has no declared type, or items have none."""
+def _keep_column(workspace: Workspace, domain: Column, values: str, item_column: SqlType) -> str:
+    """Store the values v of a column, which have no order, and return the type to which they are cast."""
     scan = open_scan(workspace, Address.parse(domain.source, domain.table))
-    if scan.names and domain.column not in scan.names:
-        raise missing_column("domain", domain.column, scan)
-    scan.refuse(RequestedColumns(None, [("domain", domain.column)]))
+    scan.check(RequestedColumns(None, [("domain", domain.column)]))
     sql_type = scan.types(workspace, [domain.column])[domain.column]
+    is_listed = OBJECT in (sql_type, item_column.form_type)  # of no declared type, or compared with items of none
 
-    def select(source: str) -> str:
-        return f"SELECT {quoted(domain.column)} AS v FROM {source}"
-
-    def keep() -> list[object] | None:
-        with scan.rows(workspace, [domain.column], select) as source:
-            if as_objects or sql_type == OBJECT:
+    def keep() -> list[object]:
+        with scan.rows(workspace, [domain.column]) as rows:
+            source = f"(SELECT {quoted(domain.column)} AS v FROM {rows})"
+            if is_listed:
                 distinct_items = (
                     f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"
                 )
                 return [label(value, sql_type) for (value,) in workspace.rows(distinct_items)]
-            workspace.rows(f"CREATE TEMP TABLE {values} AS FROM {source}")
-            return None
+            workspace.rows(f"CREATE TEMP TABLE {values} AS SELECT v, 0 AS place FROM {source}")
+            return []
 
-    return workspace.guarded(keep)
+    distinct_items = workspace.guarded(keep)
+    if is_listed:
+        return _keep_values(workspace, distinct_items, values, item_column, ordered=False)
+    return choose_fitting_type(workspace, values, item_column)
 
 
 def _refuse_misfits(workspace: Workspace, values: str, value_type: str, target: str) -> None:
@@ -132,3 +135,33 @@ def _refuse_misfits(workspace: Workspace, values: str, value_type: str, target: 
     if workspace.fetch(f"SELECT 1 FROM {values} WHERE v IS NOT NULL AND ({cast} IS NULL OR {changed}) LIMIT 1"):
         requirement = f"hold values that are {kind(target)}, like the item column"
         raise ParameterError("domain", requirement, f"{kind(value_type)} values of which not all are")
+
+
+_AS_THEY_ARE = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB", ZONED}
+_AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
+
+
+def keep_returned(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
+    """Store items that came back as a table of i, in its one form, and its index; return its name; inside guarded work.
+
+    Each value is cast alone to the type that it came from, so it is the same value again.
+    """
+    table, values = workspace.fresh_name(), workspace.fresh_name()
+    stored_types = tuple(sql_type if kind(sql_type) in _AS_THEY_ARE else "VARCHAR" for sql_type in types)
+    fields = ", ".join(f"v{index} {sql_type}" for index, sql_type in enumerate(stored_types))
+    parameters = ", ".join(f"TRY_CAST(? AS {sql_type})" for sql_type in stored_types)
+    workspace.rows(f"CREATE TEMP TABLE {values} ({fields}, place BIGINT)")
+    for index, item in enumerate(labels):
+        row = item if isinstance(item, tuple) else (item,)
+        column_values = [_to_column_value(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
+        workspace.rows(f"INSERT INTO {values} VALUES ({parameters}, ?)", [*column_values, index])
+    form = compile_plain_key((f"v{index}", sql_type) for index, sql_type in enumerate(stored_types)).form
+    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {form} AS i, place FROM {values}")
+    return table
+
+
+def _to_column_value(value: object, sql_type: str) -> object:
+    """Return a value as its column holds it."""
+    if sql_type == OBJECT:
+        return next(iter(encode_values([value])))
+    return value

@@ -108,7 +108,7 @@ def open_cutter(users: object, texts: object) -> DuckDBEngine:
 def read_domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
     """Return the distinct items of a listed domain, in the order of the list, as the item columns would hold them."""
     from dpselect.engines.duckdb.dialect import counted_type
-    from dpselect.engines.duckdb.tuples import keep_items
+    from dpselect.engines.duckdb.domain import keep_items
     from dpselect.engines.duckdb.workspace import Workspace
 
     workspace = Workspace()

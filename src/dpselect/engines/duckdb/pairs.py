@@ -7,16 +7,17 @@ holds them to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
-from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, Sets, UserSets, sets_of
+from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, kind
-from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
+from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, sparing
+from dpselect.engines.sql.sets import Labels
 from dpselect.errors import DataError
 
 # With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
@@ -25,8 +26,11 @@ MIN_ROWS_PER_CODE = 8  # with more rows for each code, integers are codes themse
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
-def user_sets(workspace: Workspace, rows: Rows, label: Label) -> UserSets | StoredSets:
-    """Return every user's distinct items, users and items each in their own order; inside guarded work."""
+def user_sets(workspace: Workspace, rows: Rows, label: Label) -> tuple[UserSets | StoredSets, Callable[[Int64], str]]:
+    """Return every user's distinct items, users and items each in their own order; inside guarded work.
+
+    The second is a function that stores the items of some codes as a table of i, and returns its name.
+    """
 
     def number_and_pair() -> tuple[_Codes, Int64 | SortedNumbers]:
         kept_table = workspace.fresh_name()
@@ -35,7 +39,15 @@ def user_sets(workspace: Workspace, rows: Rows, label: Label) -> UserSets | Stor
         items = _number_column(workspace, kept_table, "i", row_count // MIN_ROWS_PER_CODE)
         return items, _code_pairs(workspace, kept_table, row_count, users, items)
 
-    return _make_sets(workspace, label, *sparing(workspace, number_and_pair))
+    def keep_items(codes: Int64) -> str:
+        table = workspace.fresh_name()
+        with workspace.registered({"code": np.sort(codes)}) as released:
+            kept_items = f"SELECT i FROM {released} JOIN {items.values} ON code = i_code"
+            workspace.rows(f"CREATE TEMP TABLE {table} AS {kept_items}")
+        return table
+
+    items, pairs = sparing(workspace, number_and_pair)
+    return _make_sets(workspace, label, items, pairs), lambda codes: workspace.guarded(lambda: keep_items(codes))
 
 
 def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
@@ -140,11 +152,19 @@ def _make_sets(
     workspace: Workspace, label: Label, items: _Codes, pairs: Int64 | SortedNumbers
 ) -> UserSets | StoredSets:
     """Return the sets of the pairs; called once the engine has freed its memory."""
-    names = _PairNames(workspace, items.values, items.size, label)
+
+    def fetch(codes: Int64) -> list[object]:
+        def rows() -> list[Row]:
+            with workspace.registered({"code": codes}) as names:
+                return workspace.rows(f"SELECT i FROM {names} JOIN {items.values} ON code = i_code ORDER BY code")
+
+        return [item for (item,) in workspace.guarded(rows)]
+
+    labels = Labels(fetch, items.size, label)
     if isinstance(pairs, SortedNumbers):
-        return stored_pairs(pairs, names.size, names.many)
+        return stored_pairs(pairs, labels.size, labels.many)
     offsets, codes = sets_of(pairs)
-    return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
+    return UserSets(offsets=offsets, codes=codes, size=labels.size, label=labels, label_many=labels.many)
 
 
 def _keep_rows(workspace: Workspace, rows: Rows, kept_table: str) -> int:
@@ -159,45 +179,3 @@ def _keep_rows(workspace: Workspace, rows: Rows, kept_table: str) -> int:
 
 def _count_rows(workspace: Workspace, table: str) -> int:
     return int(workspace.rows(f"SELECT count(*) FROM {table}")[0][0])
-
-
-def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:
-    """Store released items, with the codes of `user_sets`, as a table of i and return its name; inside guarded work."""
-    names, table = getattr(sets.label_many, "__self__", None), workspace.fresh_name()
-    assert isinstance(names, _PairNames)
-    registered_codes = workspace.register({"code": np.sort(codes)})
-    try:
-        items_sql = f"SELECT i FROM {registered_codes} JOIN {names.table} ON code = i_code"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS {items_sql}")
-    finally:
-        workspace.connection.unregister(registered_codes)
-    return table
-
-
-@dataclass(frozen=True, repr=False)
-class _PairNames:
-    """The labels of codes, fetched when they are released and not before."""
-
-    workspace: Workspace
-    table: str
-    size: int
-    label: Label
-
-    def __call__(self, code: int) -> object:
-        return self.many(np.array([code], dtype=np.int64))[0]
-
-    def many(self, codes: Int64) -> list[object]:
-        """Return the labels of many codes at once, in the order of the codes."""
-        if len(codes) and not (codes.min() >= 0 and codes.max() < self.size):
-            raise IndexError("there is no item with such a code")
-        return self.workspace.guarded(lambda: self._fetch_labels({"code": codes, "place": np.arange(len(codes))}))
-
-    def _fetch_labels(self, columns: dict[str, Int64]) -> list[object]:
-        registered_codes = self.workspace.register(columns)
-        try:
-            items = self.workspace.rows(
-                f"SELECT i FROM {registered_codes} JOIN {self.table} ON code = i_code ORDER BY place"
-            )
-            return [self.label(item) for (item,) in items]
-        finally:
-            self.workspace.connection.unregister(registered_codes)

@@ -2,40 +2,10 @@
 
 from __future__ import annotations
 
-from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, escape_piece, write_plain
+from dpselect.engines.filters.patterns import Matcher, Pattern
 from dpselect.engines.filters.spelling import ASCII_CASE, DATE_PARTS, SHARED_FUNCTIONS, Spelling, quote_text
 
-
-def _begins(sql: str, piece: Piece) -> str:
-    return (
-        f"{sql} LIKE {quote_text(escape_piece(piece) + '%')}"
-        if None in piece
-        else f"starts_with({sql}, {write_plain(piece, quote_text)})"
-    )
-
-
-def _ends(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return f"right({sql}, {len(piece)}) LIKE {quote_text(escape_piece(piece))}"
-    return f"ends_with({sql}, {write_plain(piece, quote_text)})"
-
-
-def _holds(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"contains({sql}, {quote_text(texts[0])})"
-    return f"{sql} LIKE {quote_text('%' + '%'.join(texts) + '%')}"
-
-
-_MATCHER = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {quote_text(escape_piece(piece))}"
-        if None in piece
-        else f"{sql} = {write_plain(piece, quote_text)}"
-    ),
-    begins=_begins,
-    ends=_ends,
-    holds=_holds,
-)
+_MATCHER = Matcher(quote_text, "contains({}, {})", "starts_with({}, {})", "ends_with({}, {})")
 
 
 def _like(sql: str, pattern: Pattern) -> str:

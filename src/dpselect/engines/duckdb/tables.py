@@ -35,7 +35,7 @@ def write_parquet(columns: Mapping[str, npt.NDArray[Any] | Codes], path: str | o
 
 def _to_array(values: npt.NDArray[Any] | Codes) -> npt.NDArray[Any]:
     if not isinstance(values, tuple):
-        from dpselect.engines.sources.array_columns import scannable_array
+        from dpselect.engines.sources.columns import scannable_array
 
         return scannable_array(values)
     codes, names = values

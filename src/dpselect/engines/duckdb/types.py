@@ -25,9 +25,13 @@ from dpselect.engines.values import (
     sql_cast_hint,
 )
 from dpselect.engines.values import ZONED as ZONE_GIVEN
-from dpselect.errors import DataError
+from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpselect._ground.periods import Periods
+    from dpselect.engines.row_periods import RowPeriods
     from dpselect.engines.sql.port import SqlType
 
 OBJECT = "OBJECT"
@@ -139,6 +143,22 @@ def time_form(expression: str, sql_type: str) -> str:
     return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
+def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
+    """Return the periods over the column of times, from the SQL of that column as the source has it.
+
+    Some values without a declared type may have a zone, which is lost.
+    """
+    from dpselect._ground.periods import UTC
+    from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
+    from dpselect.engines.row_periods import row_periods
+
+    sql_type = types[periods.column]
+    if sql_type == OBJECT and periods.timezone != UTC:
+        hint = "give dates, timestamps or texts in an array or a frame that has their type"
+        raise SourceError("timezone", "be UTC if a column of times has no declared type", periods.timezone, hint)
+    return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB_SPELLING)
+
+
 def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
     """Compile a value as its source has it, or `nothing` if it is longer than allowed, from its length alone.
 
@@ -163,9 +183,16 @@ def sound_form(expression: str, sql_type: str) -> str:
     return short_form(expression, sql_type)
 
 
-def user_form(expression: str, sql_type: str) -> str:
-    """Compile a user, who is never named: more types are allowed than for an item, but none with a text inside."""
+def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
+    """Compile a user, who is never named: more types are allowed than for an item, but none with a text inside.
+
+    A column by itself may be of any type that DuckDB groups. DuckDB does not promise that equal values of any type stay
+    equal inside a struct, so a field is in the one form of an item, except values that cannot be named.
+    """
     name = kind(sql_type)
+    if is_field:
+        form = item_form(expression, sql_type)
+        return form if name in FLOATS else user_form(expression, sql_type)
     if name in _NESTED:
         hint = "name its parts as several columns, or make one text of them, in a view or a data frame"
         raise DataError(f"a column of type {name} cannot say who a user is", hint)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpselect.engines.filters.constants import parse_day, parse_moment, parse_moment_in_utc
 from dpselect.engines.filters.cost import READ
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import refuse
@@ -23,6 +22,7 @@ from dpselect.engines.filters.values import (
     exact_type,
     to_double,
 )
+from dpselect.engines.filters.words import parse_day, parse_moment, parse_moment_in_utc
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _INNER_YEAR = "([1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"

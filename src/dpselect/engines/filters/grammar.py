@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dpselect.engines.filters import cost
-from dpselect.engines.filters.constants import parse_day, parse_moment, parse_number, parse_text
 from dpselect.engines.filters.functions import lowercase_ascii, parse_call, parse_type
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
-from dpselect.engines.filters.words import HINT, Word, excerpt, split_words
+from dpselect.engines.filters.words import (
+    HINT,
+    Word,
+    excerpt,
+    parse_day,
+    parse_moment,
+    parse_number,
+    parse_text,
+    split_words,
+)
 
 _MAX_DEPTH = 60  # nested calls of `expression`: about the number of nested parentheses
 _OR, _AND, _NOT, _COMPARED, _JOINED, _ADDED, _TIMES, _SIGNED = range(1, 9)

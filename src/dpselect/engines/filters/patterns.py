@@ -93,29 +93,56 @@ def escape_piece(piece: Piece, escape: str = "") -> str:
 
 @dataclass(frozen=True)
 class Matcher:
-    """The tests of an engine for pieces; each takes the SQL of a text."""
+    """The tests of an engine for pieces, in templates of the SQL of a text and of a literal."""
 
-    is_: Callable[[str, Piece], str]
-    begins: Callable[[str, Piece], str]
-    ends: Callable[[str, Piece], str]
-    holds: Callable[[str, list[str]], str]  # plain texts, one after the other
+    literal: Callable[[str], str]
+    contains: str
+    starts: str | None = None  # a plain piece at the start; None: LIKE
+    ends: str | None = None  # at the end; None: a comparison with the last letters
+    escape: str = ""  # makes the next letter of LIKE plain
+    begins_by_left: bool = False  # compare the first letters where a piece at the start has `_`; else LIKE
+    several: Callable[[str, list[str]], str] | None = None  # plain texts, one after the other; None: LIKE
 
     def compile_pattern(self, sql: str, pattern: Pattern) -> str:
         """Compile the condition that a text matches the pattern."""
         first, last, between = pattern.first, pattern.last, pattern.between
         if len(pattern.pieces) == 1:
-            return self.is_(sql, first)
-        tests = [self.begins(sql, first)] * bool(first) + [self.ends(sql, last)] * bool(last)
+            return self._is(sql, first)
+        tests = [self._begins(sql, first)] * bool(first) + [self._ends(sql, last)] * bool(last)
         ends = len(first) + len(last)
         if first and last:
             tests.append(f"length({sql}) >= {ends}")
         if between:
             # PostgreSQL fails for a length below 0.
             inner = f"substring({sql}, {len(first) + 1}, greatest(CAST(length({sql}) AS INTEGER) - {ends}, 0))"
-            tests.append(self.holds(inner if ends else sql, between))
-        return f"({' AND '.join(tests)})" if tests else self.begins(sql, ())
+            tests.append(self._holds(inner if ends else sql, between))
+        return f"({' AND '.join(tests)})" if tests else self._begins(sql, ())
 
+    def _is(self, sql: str, piece: Piece) -> str:
+        if None in piece:
+            return f"{sql} LIKE {self.literal(escape_piece(piece, self.escape))}"
+        return f"{sql} = {self._plain(piece)}"
 
-def write_plain(piece: Piece, write: Callable[[str], str]) -> str:
-    """Return a piece whose letters all match themselves as a literal."""
-    return write("".join(map(str, piece)))
+    def _begins(self, sql: str, piece: Piece) -> str:
+        if self.starts is not None and None not in piece:
+            return self.starts.format(sql, self._plain(piece))
+        if self.begins_by_left:
+            return self._is(f"left({sql}, {len(piece)})", piece)
+        return f"{sql} LIKE {self.literal(escape_piece(piece, self.escape) + '%')}"
+
+    def _ends(self, sql: str, piece: Piece) -> str:
+        if self.ends is not None and None not in piece:
+            return self.ends.format(sql, self._plain(piece))
+        return self._is(f"right({sql}, {len(piece)})", piece)
+
+    def _holds(self, sql: str, texts: list[str]) -> str:
+        if len(texts) == 1:
+            return self.contains.format(sql, self.literal(texts[0]))
+        if self.several is not None:
+            return self.several(sql, texts)
+        escaped = "%".join(escape_piece(tuple(text), self.escape) for text in texts)
+        return f"{sql} LIKE {self.literal(f'%{escaped}%')}"
+
+    def _plain(self, piece: Piece) -> str:
+        """Return a piece whose letters all match themselves as a literal."""
+        return self.literal("".join(map(str, piece)))

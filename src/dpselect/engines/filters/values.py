@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn
 
-from dpselect.engines.filters.constants import parse_day, parse_moment
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Plain, refuse
+from dpselect.engines.filters.words import parse_day, parse_moment
 from dpselect.engines.sql.port import SqlType
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}

@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from dpselect.engines.filters.patterns import Matcher, Piece, escape_piece, write_plain
+from dpselect.engines.filters.patterns import Matcher
 from dpselect.engines.filters.spelling import DATE_PARTS, SHARED_FUNCTIONS, Spelling
 from dpselect.engines.postgres.dialect import POSTGRES
 
-
-def _escape(piece: Piece) -> str:
-    return escape_piece(piece, chr(92))
-
-
-def _ends(sql: str, piece: Piece) -> str:
-    return _MATCHER.is_(f"right({sql}, {len(piece)})", piece)
-
-
-def _holds(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"strpos({sql}, {POSTGRES.literal(texts[0])}) > 0"
-    return f"{sql} LIKE {POSTGRES.literal('%' + '%'.join(_escape(tuple(text)) for text in texts) + '%')}"
-
-
-_MATCHER = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {POSTGRES.literal(_escape(piece))}"
-        if None in piece
-        else f"{sql} = {write_plain(piece, POSTGRES.literal)}"
-    ),
-    begins=lambda sql, piece: f"{sql} LIKE {POSTGRES.literal(_escape(piece) + '%')}",
-    ends=_ends,
-    holds=_holds,
-)
-
+_MATCHER = Matcher(POSTGRES.literal, "strpos({}, {}) > 0", escape=chr(92))
 
 POSTGRES_SPELLING = Spelling(
     literal=POSTGRES.literal,

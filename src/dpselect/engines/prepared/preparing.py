@@ -15,11 +15,11 @@ import numpy as np
 
 from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
-from dpselect.engines.duckdb.keys import DuckDBKey
-from dpselect.engines.duckdb.scans import Scan
+from dpselect.engines.duckdb.dialect import compile_plain_key
 from dpselect.engines.duckdb.types import FLOATS, has_text, item_form, kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.prepared.rules import ALL, CODES, Rules
+from dpselect.engines.sources.scans.scan import Scan
 from dpselect.errors import DataError
 
 MAX_USERS = 2**30  # half of all tags, so that drawing ends soon
@@ -50,15 +50,12 @@ class Preparing:
     def stage(self, scan: Scan) -> int:
         """Store the rows that have a user, read once, and return their number. Items and kept values may be missing."""
         rules = self.rules
-        present = DuckDBKey(tuple(map(quoted, rules.user)), tuple(rules.types[name] for name in rules.user)).present
+        present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present
         forms = [f"{_stored_form(name, rules.types[name])} AS {self._staged_column(name)}" for name in rules.stored]
         forms += [] if rules.time is None else [f"{self.rules.row_periods().moment} AS t"]
 
-        def select(source: str) -> str:
-            return f"SELECT {', '.join(forms)} FROM {source} WHERE {present}"
-
-        with scan.rows(self.workspace, rules.names, select) as source:
-            self.rows(f"CREATE TEMP TABLE staged AS FROM {source}")
+        with scan.rows(self.workspace, rules.names) as source:
+            self.rows(f"CREATE TEMP TABLE staged AS SELECT {', '.join(forms)} FROM {source} WHERE {present}")
         return self.fetch_number("SELECT count(*) FROM staged")
 
     def encode(self, staged: int) -> None:
@@ -172,8 +169,8 @@ class Preparing:
 
     def count_users(self) -> None:
         """Count the users who have new rows, as they were and as they are."""
-        columns = tuple(f"v{index}" for index in range(len(self.rules.item)))
-        key = DuckDBKey(columns, tuple(stored_type(self.rules.types[name]) for name in self.rules.item))
+        item_types = (stored_type(self.rules.types[name]) for name in self.rules.item)
+        key = compile_plain_key((f"v{index}", sql_type) for index, sql_type in enumerate(item_types))
         self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable}")
         self.rows("CREATE TABLE IF NOT EXISTS sets (s BIGINT, cs BIGINT[])")
         if self.rules.keep:

@@ -13,7 +13,7 @@ from dpselect.errors import SourceError, came
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
-    from dpselect.engines.sources.scans.columns import RequestedColumns
+    from dpselect.engines.sources.scans.scan import RequestedColumns
 
 ALL = "DATE 'infinity'"  # the period of counts over all time
 CODES = {"users": "u", "items": "i", "kept": "c"}  # dictionaries, and the columns of their codes
@@ -109,7 +109,7 @@ class Rules:
     def row_periods(self) -> RowPeriods:
         """Return the periods of a row of the source, as questions compare it; refuse a column that has no times."""
         from dpselect._ground.periods import Periods
-        from dpselect.engines.duckdb.times import row_time
+        from dpselect.engines.duckdb.types import row_time
         from dpselect.engines.duckdb.workspace import quoted
 
         periods = Periods(self.time or "", self.period or "", self.timezone, ())

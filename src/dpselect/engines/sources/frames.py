@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpselect.engines.filters.column_names import make_unique
-from dpselect.engines.sources.array_columns import Narrowed, narrow_dict, scannable_array
-from dpselect.engines.sources.arrow_columns import declared_type, to_readable
+from dpselect.engines.sources.columns import Narrowed, declared_type, narrow_dict, scannable_array, to_readable
 from dpselect.engines.sources.objects import encode_texts, encode_values
 from dpselect.engines.sources.polars_counts import count_users
 from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type

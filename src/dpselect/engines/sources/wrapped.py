@@ -55,7 +55,7 @@ def home_of(source: Any, table: str | None) -> Home:
     if not isinstance(operation, _operations().DatabaseTable):
         hint = f"pass the view that create_view makes of it, or {_ARROW}"
         raise SourceError("source", "be a table or view, where Ibis is over PostgreSQL", "an expression", hint)
-    from dpselect.engines.postgres.ibis_tables import address_and_table
+    from dpselect.engines.postgres.address import address_and_table
 
     return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
 

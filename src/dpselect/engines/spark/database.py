@@ -15,14 +15,15 @@ from dpselect._ground.parameters import Progress
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.spark.dialect import SPARK, secret, short_column
-from dpselect.engines.spark.jobs import fresh_name
-from dpselect.engines.spark.names import LookedUpNames
-from dpselect.engines.spark.sizes import compile_row_bytes, expected_bytes, max_result_bytes
+from dpselect.engines.spark.jobs import LookedUpNames, fresh_name
 from dpselect.engines.spark.source import open_frame, open_work
 from dpselect.engines.spark.tables import (
+    compile_row_bytes,
     create_column_view,
     create_view,
+    expected_bytes,
     make_plan_unique,
+    max_result_bytes,
     read_columns,
     to_arrays,
     to_arrow,

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from dpselect.engines.filters.patterns import Matcher, Piece, escape_piece, write_plain
+from dpselect.engines.filters.patterns import Matcher
 from dpselect.engines.filters.spelling import ASCII_CASE, DATE_PARTS, SHARED_FUNCTIONS, Spelling
 from dpselect.engines.spark.dialect import IN_UTC, SPARK
 
 
-def _ends(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return _MATCHER.is_(f"right({sql}, {len(piece)})", piece)
-    return f"endswith({sql}, {write_plain(piece, SPARK.literal)})"
-
-
-def _begins(sql: str, piece: Piece) -> str:
-    if None in piece:
-        return _MATCHER.is_(f"left({sql}, {len(piece)})", piece)
-    return f"startswith({sql}, {write_plain(piece, SPARK.literal)})"
-
-
-def _holds(sql: str, texts: list[str]) -> str:
-    if len(texts) == 1:
-        return f"contains({sql}, {SPARK.literal(texts[0])})"
+def _holds_several(sql: str, texts: list[str]) -> str:
     pieces = "".join(f"(?>.*?{''.join(map(_escape_letter, text))})" for text in texts)
     return f"{sql} RLIKE {SPARK.literal(f'(?s)^{pieces}')}"
 
@@ -31,16 +17,13 @@ def _escape_letter(letter: str) -> str:
 
 
 _MATCHER = Matcher(
-    is_=lambda sql, piece: (
-        f"{sql} LIKE {SPARK.literal(escape_piece(piece))}"
-        if None in piece
-        else f"{sql} = {write_plain(piece, SPARK.literal)}"
-    ),
-    begins=_begins,
-    ends=_ends,
-    holds=_holds,
+    SPARK.literal,
+    "contains({}, {})",
+    "startswith({}, {})",
+    "endswith({}, {})",
+    begins_by_left=True,
+    several=_holds_several,
 )
-
 
 SPARK_SPELLING = Spelling(
     literal=SPARK.literal,

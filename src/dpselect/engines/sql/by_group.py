@@ -6,13 +6,13 @@ Rows come in as u (user), g (group) and i (item), and are read once; what leaves
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.sql.questions import keep_first
 
 if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
@@ -22,29 +22,22 @@ if TYPE_CHECKING:
 COUNT, SUM = "count(*)", "CAST(sum(s) AS BIGINT)"
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupBounds:
-    """The bound on groups: every user keeps at most `groups` groups, the first by a keyed hash."""
+def rows_in_kept_groups(
+    contributions: str, columns: str, bound: tuple[int, str], dialect: Dialect, pairs: str = ""
+) -> str:
+    """Compile the distinct u, g and i (and more columns) of `contributions` in the groups that users keep.
 
-    groups: int
-    key: str
-    dialect: Dialect
-
-    def kept_rows(self, contributions: str, columns: str, pairs: str = "") -> str:
-        """Return the distinct u, g and i (and more columns) of `contributions` that are kept.
-
-        What is kept depends on the key and a user's own rows alone. Of a table, whose distinct u and g are `pairs`, the
-        few groups that are not kept are found and left out, so few rows are sorted.
-        """
-        order = f"{self.dialect.bound_order(self.key, 'u', 'g')}, g"
-        if contributions.startswith("("):
-            rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
-            ranked = f"SELECT {columns}, {rank} FROM {contributions} AS d"
-            return f"(SELECT {columns} FROM ({ranked}) AS e WHERE place <= {self.groups})"
-        rank = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-        ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
-        dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
-        return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"
+    The bound is a number of groups, of which every user keeps the first by a keyed hash, and the key. What is kept
+    depends on the key and a user's own rows alone. Of a table, whose distinct u and g are `pairs`, the few groups that
+    are not kept are found and left out, so few rows are sorted.
+    """
+    if contributions.startswith("("):
+        return keep_first(contributions, columns, bound, dialect, chosen="g", rank="dense_rank")
+    max_groups, key = bound
+    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'g')}, g) AS place"
+    ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
+    dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE place > {max_groups} AND e.u = h.u AND e.g = h.g"
+    return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"
 
 
 def scores_of_winners(
@@ -70,12 +63,8 @@ def scores_of_winners(
     )
     columns = "u, i, x, p" + ("" if score == COUNT else ", s")
     winning_rows = f"(SELECT {columns} FROM ({placed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
-    if bound is not None:
-        max_items, key = bound
-        rank = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
-        ranked = f"(SELECT {columns}, {rank} FROM {winning_rows} AS d)"
-        winning_rows = f"(SELECT {columns} FROM {ranked} AS e WHERE place <= {max_items})"
-    return f"SELECT x, {score} AS n FROM {winning_rows} AS f GROUP BY x"
+    kept_winners = keep_first(winning_rows, columns, bound, dialect, owner="u, p")
+    return f"SELECT x, {score} AS n FROM {kept_winners} AS f GROUP BY x"
 
 
 def user_contributions(rows: str, compile_units: Callable[[str], str] | None) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.keys import Key as KeyNames
 from dpselect._ground.keys import key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
-from dpselect._ground.row_bound import RowBound
+from dpselect.engines.port import OpenSource
 from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
 from dpselect.errors import SourceError
 
@@ -78,16 +77,8 @@ class Database(ABC):
     """The SQL after FROM that reads the table."""
     types: Mapping[str, SqlType]
     """The types of the requested columns, as they are counted."""
-    fixed: bool = False
-    """Does the source alone decide what it returns? Nobody can tell whether a table has changed."""
-    undeclared: tuple[str, ...] = ()
-    """The requested columns, if the source declares none."""
-    state: str | None = None
-    """The name of the state of its rows, if each state has one."""
-    row_bound: RowBound | None = None
-    """The bound on rows of a user with which the data were prepared, if any."""
-    declared: Mapping[str, object] = MappingProxyType({})
-    """The declared types of the columns that are read, as a ledger records them."""
+    facts: OpenSource = OpenSource()
+    """What is known of the table. Nobody can tell whether one of another database has changed."""
     holds: bool = False
     """Are kept results tables whose values can be kept again unchanged?"""
 

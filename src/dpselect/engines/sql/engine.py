@@ -5,11 +5,11 @@ Every database counts the same, to the bit; only which items a bounded user keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from dpselect._ground.domain import (
     Column,
@@ -24,13 +24,11 @@ from dpselect._ground.domain import (
 from dpselect._ground.keys import Key as Names
 from dpselect._ground.keys import typed_label
 from dpselect._ground.parameters import Progress, whole_number
-from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.engines.port import PerUser, Tally
+from dpselect.engines.port import OpenSource, PerUser, Tally
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database, ReadRequest
-from dpselect.engines.sql.port import Key, int64
-from dpselect.engines.sql.questions_by_group import QuestionsByGroup
+from dpselect.engines.sql.port import Key, SqlType, int64
 from dpselect.errors import SourceError, naming_parameter
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from dpselect.texts.tokenizer import Tokenizer
 
 
-class SqlEngine(QuestionsByGroup):
+class SqlEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
     `tally` says what is counted: with totals the score of an item is the sum of its users' totals, in place of their
@@ -90,14 +88,15 @@ class SqlEngine(QuestionsByGroup):
             user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)
             self._item, self._types = item_key.type, item_key.types
             group = database.item(request.by) if by else None
-            self._group, self._by = (None, ()) if group is None else (group.type, group.types)
+            self._group: SqlType | None = None if group is None else group.type
+            self._by: tuple[SqlType, ...] = () if group is None else group.types
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
             self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
             self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups
             self._numbered_groups: tuple[Sets, Callable[[Any], str]] | None = None  # groups, if they are to be found
             weight_sql, measure_sqls = None, list[str]()
             if numbers:
-                from dpselect.engines.sql.totals import weight_column
+                from dpselect.engines.sql.numbers import weight_column
 
                 database.keep_duplicates()
                 weight_sql = None if totals is None else weight_column(database, totals.column)
@@ -121,7 +120,7 @@ class SqlEngine(QuestionsByGroup):
             database.close()
             raise
 
-    def __enter__(self) -> SqlEngine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -134,24 +133,14 @@ class SqlEngine(QuestionsByGroup):
         self._database.close()
 
     @property
-    def fixed(self) -> bool:
-        """Does the source alone decide what it returns?"""
-        return self._database.fixed
-
-    @property
-    def undeclared(self) -> tuple[str, ...]:
-        """The requested columns, if the source declares none."""
-        return self._database.undeclared
+    def source(self) -> OpenSource:
+        """What is known of the source that is open."""
+        return self._database.facts
 
     @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns."""
         return None if self._condition is None else self._condition.canonical(self._database.filter_types)
-
-    @property
-    def declared(self) -> Mapping[str, object]:
-        """The declared types of the columns that are read, as a ledger records them."""
-        return self._database.declared
 
     def check_unchanged(self) -> None:
         """Refuse a source whose schema may have changed since it was read."""
@@ -160,16 +149,6 @@ class SqlEngine(QuestionsByGroup):
     def try_columns(self) -> None:
         """Ask for the rows of the question, and for none of them: whatever its columns are not is refused now."""
         self._database.rows(f"SELECT * FROM {self._rows} AS t WHERE 1 = 0")
-
-    @property
-    def state(self) -> str | None:
-        """The name of the state of the rows, if each state of the source has one."""
-        return self._database.state
-
-    @property
-    def row_bound(self) -> RowBound | None:
-        """The bound on rows of a user with which the data were prepared, if any."""
-        return self._database.row_bound
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
@@ -249,16 +228,17 @@ class SqlEngine(QuestionsByGroup):
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
         """Return the measures of each of some items that came back. Nothing else leaves."""
-        from dpselect.engines.sql import measures
+        from dpselect.engines.sql import numbers
 
         bound = self._bound if bounded else None
 
         def question(rows: str, label_form: str) -> str:
-            bounded = measures.bounded_rows(rows, self._number_suffix, bound, self._dialect)
-            return measures.measure_totals(bounded, self._measures, label_form, self._dialect)
+            columns = f"u, i{self._number_suffix}"
+            kept_rows = questions.keep_first(rows, columns, bound, self._dialect, rank="dense_rank")
+            return numbers.measure_totals(kept_rows, self._measures, label_form, self._dialect)
 
         rows_of_numbers = self._read_numbers(items, domain, question, 2 * len(self._measures), progress)
-        return [measures.parse_measures(self._measures, row) for row in rows_of_numbers]
+        return [numbers.parse_measures(self._measures, row) for row in rows_of_numbers]
 
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
@@ -306,7 +286,7 @@ class SqlEngine(QuestionsByGroup):
 
         From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
         """
-        from dpselect.engines.sql.totals import refuse_non_numbers
+        from dpselect.engines.sql.numbers import refuse_non_numbers
 
         refuse_non_numbers(self._item, *self._names)
         self._rows = self._rows_of_values
@@ -314,11 +294,12 @@ class SqlEngine(QuestionsByGroup):
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """Count the users at each place of a grid: one value a user, and nothing else leaves."""
         from dpselect.aggregates.value_counts import UsersAt
+        from dpselect.engines.sql.values import users_per_place
 
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
         key = self._database.secret(self._key)
-        sql = questions.users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
+        sql = users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
         columns = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(columns["p"]), int64(columns["n"]))
 
@@ -345,6 +326,13 @@ class SqlEngine(QuestionsByGroup):
         self.check_text(tokenizer)
         return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
 
+    def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
+        """Put a group and an item together in the place of the item, if there are groups; return rows and type."""
+        if self._group is None:
+            return rows, self._item
+        pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)
+        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", kind
+
     def _compile_filter(self, condition: RowFilter) -> str:
         """Compile the filter to the database's own SQL."""
         database = self._database
@@ -359,7 +347,7 @@ class SqlEngine(QuestionsByGroup):
     def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """Compile the score of every item of some rows: i and n."""
         if self._totals is not None:
-            from dpselect.engines.sql.totals import weighted_scores
+            from dpselect.engines.sql.numbers import weighted_scores
 
             return weighted_scores(rows, self._totals, bound, self._dialect)
         compile_counts = questions.gained_users_per_item if self._gains else questions.users_per_item

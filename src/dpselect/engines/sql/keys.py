@@ -1,21 +1,33 @@
-r"""Keys in SQL: one column, or several together, as one expression with one type.
+"""Keys in SQL: one column, or several together, as one expression with one form for each value.
 
-No columns are one value, which every row has. Several columns are one text: each of them as a text that tells which
+No columns are one value, which every row has. A key is there where each of its columns is.
+
+Several columns are a struct where a database has these: two are equal where all of their fields are, and ordered by the
+first field in which they differ; nothing is written between the fields, so no value can be taken for a border.
+
+Elsewhere they are one text: each of them as a text that tells which
 value it is, U+0001 twice between two of them. Inside a text U+0001 is followed by another character, so no value holds
 what stands between values, and a text is read back in one way only. Since U+0001 is also below all other characters,
 such texts sort by the first column in which they differ, each as its own texts do (`sorted_texts`). So all questions
 stay as they are for one column of text.
+
+A text that sorts as a number does is its sign, how many digits stand before its point, and its digits; of a negative
+one everything but the sign is turned round, digit by digit, and ends with a character above all digits. So texts
+compare as the numbers do, digit by digit, however long they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 from dpselect.engines.sql.port import Dialect, Key, SqlType, parse_or_keep
-from dpselect.engines.sql.sorted_texts import SortedText
 from dpselect.errors import DataError
 
+STRUCT = "STRUCT"
 SEPARATOR = "\x01\x01"
 ESCAPES = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what replaces characters that are not above the separator
 _ESCAPED = re.compile("\x01([\x02\x03])")
@@ -37,7 +49,9 @@ def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
 
 
 def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
-    """Compile several values in their one form to one text."""
+    """Compile several values in their one form to one value."""
+    if dialect.struct is not None:
+        return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(forms)))
     return _join_texts(
         [_compile_text(form, sql_type, dialect) for form, sql_type in zip(forms, types, strict=True)], dialect
     )
@@ -50,6 +64,9 @@ def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
 
 def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
     """Compile two keys g and i, each in its one form, to the key of all of their columns; return its SQL and type."""
+    if dialect.struct is not None:
+        fields = [*_fields_of("g", group), *_fields_of("i", item)]
+        return concatenate_values(fields, [*group, *item], dialect), combined_type([*group, *item], dialect)
     texts = [
         _compile_text(column, types[0], dialect) if len(types) == 1 else column
         for column, types in (("g", group), ("i", item))
@@ -59,8 +76,21 @@ def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dia
 
 def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
     """Return the type of several columns together."""
+    if dialect.struct is not None:
+        return SqlType(
+            STRUCT, "other", "{}", STRUCT, None, label=_make_struct_reader([sql_type.label for sql_type in types])
+        )
     labels = [_sorted_text(sql_type, dialect).label for sql_type in types]
     return SqlType("several columns", "other", "{}", "", None, label=_make_reader(labels))
+
+
+def _fields_of(key: str, types: Sequence[SqlType]) -> list[str]:
+    """Return the SQL of each column, given the SQL of a value that has all of them."""
+    return [key] if len(types) == 1 else [f"{key}.k{index}" for index in range(len(types))]
+
+
+def _make_struct_reader(labels: Sequence[Callable[[Any], object]]) -> Callable[[Any], object]:
+    return lambda struct: tuple(label(field) for label, field in zip(labels, struct.values(), strict=True))
 
 
 def _make_reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
@@ -95,3 +125,50 @@ def _sorted_text(sql_type: SqlType, dialect: Dialect) -> SortedText:
 
 def _fill(template: str, expression: str) -> str:
     return template.replace("{}", expression)
+
+
+DIGITS, COMPLEMENTS = "0123456789", "9876543210"
+_COMPLEMENT = str.maketrans(COMPLEMENTS, DIGITS)
+_END = "~"
+
+
+@dataclass(frozen=True)
+class SortedText:
+    """The form of a type's values as such texts: the SQL of the text of {}, and the label from a text."""
+
+    sql: str
+    label: Callable[[str], object]
+
+
+def number_text(plain: str, integer_part: str, width: int, *, text: str) -> str:
+    """Compile the text of a number, from its own in decimal notation and the part of that before the point.
+
+    No part has more than 10^width - 1 characters; `text` is the SQL of a number of those as a text.
+    """
+
+    def size(part: str) -> str:
+        return f"lpad({text.replace('{}', f'length({part})')}, {width}, '0')"
+
+    negated = f"translate(concat({size(integer_part)}, substr({plain}, 2)), '{DIGITS}', '{COMPLEMENTS}')"
+    nonnegative, negative = f"concat('1', {size(integer_part)}, {plain})", f"concat('0', {negated}, '{_END}')"
+    return f"CASE WHEN substr({plain}, 1, 1) = '-' THEN {negative} ELSE {nonnegative} END"
+
+
+def decimal_notation(text: str, width: int) -> str:
+    """Return the decimal notation that a text was written from."""
+    if text.startswith("1"):
+        return text[1 + width :]
+    return f"-{text[1 + width : -len(_END)].translate(_COMPLEMENT)}"
+
+
+def integer_texts(width: int, *, text: str) -> SortedText:
+    """Return the form of integers of up to 10^width - 1 digits."""
+    plain = text
+    return SortedText(
+        number_text(plain, plain, width, text=text), lambda stored_text: int(decimal_notation(stored_text, width))
+    )
+
+
+def parse_decimals(width: int) -> Callable[[str], Decimal]:
+    """Return a function from a text to a decimal number."""
+    return lambda stored_text: Decimal(decimal_notation(stored_text, width))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
-    from dpselect.engines.sql.sorted_texts import SortedText
+    from dpselect.engines.sql.keys import SortedText
 
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]
@@ -101,6 +101,7 @@ class Dialect:
     split_query: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, split at {separator}
     exact_sum: str  # the sum of whole numbers, which does not overflow
     sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: None  # for keys of several columns
+    struct: str | None = None  # several columns {} as one value, whose fields k0, k1, ... are compared; None: as a text
     period: str = "'{}:'"  # the place of a period, the number {}; the colon ends a text
     in_period: str | None = None  # the user u in the period {}; None: a text of both
     first_by_hash: str | None = None  # an aggregate of many {value}: the one of the least {hash}; None: none

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.engines.port import PerUser
 from dpselect.engines.sql.port import Dialect, Key, SqlType
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Span
-    from dpselect.aggregates.unbounded import Points
     from dpselect.engines.row_periods import RowPeriods
 
 
@@ -93,26 +91,35 @@ def pairs_to_keep(rows: str, dialect: Dialect) -> str:
     return f"(SELECT u, i FROM {pairs} AS d {dialect.reread_order})" if dialect.reread_order else pairs
 
 
-def bounded_pairs(rows: str, max_items: int, key: str, dialect: Dialect) -> str:
-    """Compile the distinct (u, i) pairs that are kept: of every user the first `max_items` by a keyed hash.
+def keep_first(
+    rows: str,
+    columns: str,
+    bound: tuple[int, str] | None,
+    dialect: Dialect,
+    *,
+    owner: str = "u",
+    chosen: str = "i",
+    rank: str = "row_number",
+) -> str:
+    """Compile these columns of the rows that a bound keeps: of every user the first items by a keyed hash.
 
-    The hash is of the user and the item themselves. Equal hashes are ordered by the item, so the choice depends on the
-    user's rows and on the key only.
+    The bound is a number of items and a key; without one all rows are kept. The hash is of the user and the item
+    themselves. Equal hashes are ordered by the item, so the choice depends on the user's rows and on the key only.
+    `owner` are the columns in each of whose values a user keeps so many, `chosen` is the column of what is kept; with
+    `dense_rank` several rows of one item are kept together.
     """
-    rank = bound_rank(key, dialect)
-    ranked = f"(SELECT u, i, {rank} FROM {distinct_pairs(rows, dialect)} AS d)"
-    return f"(SELECT u, i FROM {ranked} AS p WHERE place <= {max_items})"
-
-
-def bound_rank(key: str, dialect: Dialect) -> str:
-    """Compile the column `place`: the rank of a user's items in the order in which a bound keeps them."""
-    return f"row_number() OVER (PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
+    if bound is None:
+        return rows
+    number, key = bound
+    place = f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS place"
+    return f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {rows} AS a) AS b WHERE place <= {number})"
 
 
 def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     """Compile i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
     if bound is not None:
-        return f"SELECT i, count(*) AS n FROM {bounded_pairs(rows, *bound, dialect)} AS k GROUP BY i"
+        kept_pairs = keep_first(distinct_pairs(rows, dialect), "u, i", bound, dialect)
+        return f"SELECT i, count(*) AS n FROM {kept_pairs} AS k GROUP BY i"
     return f"SELECT i, count(DISTINCT u) AS n FROM {rows} AS t GROUP BY i"
 
 
@@ -121,11 +128,8 @@ def gained_users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dia
 
     A user has one w, so every pair is one row.
     """
-    kept_rows = f"(SELECT DISTINCT u, i, w FROM {colocate_users(rows, 'u, i, w', dialect)} AS d)"
-    if bound is not None:
-        max_items, key = bound
-        kept_rows = f"(SELECT u, i, w, {bound_rank(key, dialect)} FROM {kept_rows} AS a)"
-        kept_rows = f"(SELECT u, i, w FROM {kept_rows} AS b WHERE place <= {max_items})"
+    pairs = f"(SELECT DISTINCT u, i, w FROM {colocate_users(rows, 'u, i, w', dialect)} AS d)"
+    kept_rows = keep_first(pairs, "u, i, w", bound, dialect)
     gains = f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept_rows} AS k GROUP BY i"
     return f"SELECT i, n FROM ({gains}) AS g WHERE n > 0"
 
@@ -242,49 +246,3 @@ def texts_of_users(rows: str) -> str:
     users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
     with_user_codes = f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users})"
     return f"{with_user_codes} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
-
-
-def users_per_place(rows: str, grid: Points, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
-    """Compile p, a place of the grid, and n, the number of users who have their value there; ascending."""
-    values_sql = f"SELECT u, {fill_template(item_type.number or '', 'i')} AS v FROM {rows} AS t"
-    places_sql = f"SELECT u, {grid_place(grid, dialect)} AS i FROM ({values_sql}) AS r WHERE v IS NOT NULL"
-    chosen_places = place_per_user(f"({places_sql})", per_user, key, dialect)
-    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {chosen_places} AS o GROUP BY i ORDER BY p"
-
-
-def place_per_user(place_rows: str, per_user: PerUser, key: str, dialect: Dialect, owner: str = "u") -> str:
-    """Compile the one place i with which each user takes part; of each user and group if `owner` is u, g."""
-    if per_user is PerUser.RANDOM and dialect.first_by_hash is None:
-        rank = f"row_number() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
-        distinct_places = f"(SELECT DISTINCT {owner}, i FROM {colocate_users(place_rows, f'{owner}, i', dialect)} AS d)"
-        return f"(SELECT {owner}, i FROM (SELECT {owner}, i, {rank} FROM {distinct_places} AS m) AS o WHERE place <= 1)"
-    chosen_place = {
-        PerUser.RANDOM: (dialect.first_by_hash or "").format(value="i", hash=dialect.bound_order(key, "u", "i")),
-        PerUser.MIN: "min(i)",
-        PerUser.MAX: "max(i)",
-        PerUser.MEAN: dialect.floor_division.format(
-            f"2 * {fill_template(dialect.exact_sum, 'i')} + count(*)", "(2 * count(*))"
-        ),
-    }
-    return f"(SELECT {owner}, {chosen_place[per_user]} AS i FROM {place_rows} AS p GROUP BY {owner})"
-
-
-def grid_place(grid: Points, dialect: Dialect, value: str = "v") -> str:
-    """Compile `Grid.places` of a double, operation by operation."""
-    from dpselect.aggregates.unbounded import Unbounded
-    from dpselect.engines.sql import unbounded_places
-
-    if isinstance(grid, Unbounded):
-        return unbounded_places.unbounded_place(grid, value, lambda x: double_literal(x, dialect))
-    ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
-    low, high, step, half, last = (double_literal(float(x), dialect) for x in ends)
-    above_low = f"(least(greatest({value}, {low}), {high}) - {low})"
-    if dialect.underflow:
-        above_low = f"greatest({above_low}, {double_literal(float(grid.step) * unbounded_places.TINY, dialect)})"
-    steps = f"floor({above_low} / {step} + {half})"
-    return f"CAST(least({steps}, {last}) AS BIGINT)"
-
-
-def double_literal(value: float, dialect: Dialect) -> str:
-    """Compile a double, exactly."""
-    return f"CAST('{value!r}' AS {dialect.double})"

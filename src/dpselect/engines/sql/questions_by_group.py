@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,51 +12,21 @@ from dpselect._ground.keys import typed_label
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
-from dpselect.engines.sql.port import Dialect, Int64, SqlType, int64
+from dpselect.engines.sql.engine import SqlEngine
+from dpselect.engines.sql.port import Int64, int64
 from dpselect.errors import ParameterError, came, naming_parameter
 
 if TYPE_CHECKING:
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
-    from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Sets
-    from dpselect.engines.sql.by_group import GroupBounds
-    from dpselect.engines.sql.database import Database
 
 
 KEY_BYTES = 16
 
 
-class QuestionsByGroup(ABC):
-    """The part of the engine that was opened with columns of groups."""
-
-    _database: Database
-    _dialect: Dialect
-    _domains: dict[Domain, tuple[str, int]]
-    _group_lists: dict[Domain, str]
-    _contributions: dict[str | None, tuple[str, str]]
-    _by: tuple[SqlType, ...]
-    _group: SqlType | None
-    _item: SqlType
-    _types: Sequence[SqlType]
-    _names: tuple[str, ...]
-    _by_names: tuple[str, ...]
-    _is_split: bool
-    _rows: str
-    _rows_of_values: str
-    _max_items_per_user: int | None
-    _totals: Totals | None
-    _key: bytes
-    _numbered_groups: tuple[Sets, Callable[[Int64], str]] | None
-
-    @abstractmethod
-    def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
-        """Refuse a domain that does not fit the item column."""
-
-    @property
-    @abstractmethod
-    def _number_suffix(self) -> str:
-        """The columns of numbers behind u and i."""
+class GroupedEngine(SqlEngine):
+    """An engine that may have been opened with columns of groups."""
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
@@ -154,7 +123,7 @@ class QuestionsByGroup(ABC):
         """Return the distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         assert self._group is not None
         self._rows = self._rows_of_values = self._database.make_rereadable(self._rows, progress=progress)
-        groups = f"(SELECT u, g AS i FROM {self._rows} AS t)"
+        groups = f"(SELECT DISTINCT u, g AS i FROM {self._rows} AS t)"
         self._numbered_groups = self._database.number_sets(groups, self._group, progress=progress)
         return self._numbered_groups[0]
 
@@ -176,7 +145,7 @@ class QuestionsByGroup(ABC):
     ) -> GroupedValues:
         """Count the users of every group at each place of a grid; a user keeps a bounded number of groups."""
         from dpselect.engines.sql.by_group import rows_of_groups
-        from dpselect.engines.sql.values_by_group import read_grouped_values, users_per_group_and_place
+        from dpselect.engines.sql.values import read_grouped_values, users_per_group_and_place
 
         assert self._group is not None
         if per_user is PerUser.MEAN:
@@ -202,6 +171,7 @@ class QuestionsByGroup(ABC):
 
         from dpselect.engines.sql.by_group import (
             read_grouped_counts,
+            rows_in_kept_groups,
             rows_of_groups,
             top_items_by_group,
             user_contributions,
@@ -215,9 +185,11 @@ class QuestionsByGroup(ABC):
             rows = questions.rows_in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.rows_in_domain(self._rows, self._domains[domain][0], ", g")
-        kept_rows = self._bounds(max_groups_per_user).kept_rows(
-            user_contributions(rows_of_groups(rows, group_list), None), "u, g, i"
+        contributions, bound = (
+            user_contributions(rows_of_groups(rows, group_list), None),
+            self._group_bound(max_groups_per_user),
         )
+        kept_rows = rows_in_kept_groups(contributions, "u, g, i", bound, self._dialect)
         sql = top_items_by_group(kept_rows, MAX_COUNTED_ITEMS, group_list, self._group, item, users=False)
         return read_grouped_counts(self._database, sql, self._group, item, progress)
 
@@ -235,13 +207,6 @@ class QuestionsByGroup(ABC):
         """Refuse a group and an item that cannot be one value together."""
         self._database.pair(self._by_names, self._names, plain=self._is_split)
 
-    def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
-        """Put a group and an item together in the place of the item, if there are groups; return rows and type."""
-        if self._group is None:
-            return rows, self._item
-        pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)
-        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", kind
-
     def _group_list(self, groups: Domain | FoundGroups) -> str:
         """Return the requested groups as SQL."""
         from dpselect.aggregates.groups import FoundGroups
@@ -251,17 +216,16 @@ class QuestionsByGroup(ABC):
         self.check_groups(groups)
         return self._group_lists[groups]
 
-    def _bounds(self, groups: int) -> GroupBounds:
-        from dpselect.engines.sql.by_group import GroupBounds
-
-        return GroupBounds(groups=groups, key=self._database.secret(self._key), dialect=self._dialect)
+    def _group_bound(self, max_groups: int) -> tuple[int, str]:
+        return max_groups, self._database.secret(self._key)
 
     def _kept_rows(self, max_groups: int, group_list: str | None, progress: Progress | None) -> str:
         """Return u, g and i, and the units s if there are weights, in the groups that users keep."""
+        from dpselect.engines.sql.by_group import rows_in_kept_groups
+
         contributions, pairs = self._contributions_in(group_list, progress)
-        return self._bounds(max_groups).kept_rows(
-            contributions, "u, g, i" if self._totals is None else "u, g, i, s", pairs
-        )
+        columns = "u, g, i" if self._totals is None else "u, g, i, s"
+        return rows_in_kept_groups(contributions, columns, self._group_bound(max_groups), self._dialect, pairs)
 
     def _contributions_in(self, group_list: str | None, progress: Progress | None) -> tuple[str, str]:
         """Return the same stored rows for every question, so that all answers are about the same rows."""
@@ -278,9 +242,9 @@ class QuestionsByGroup(ABC):
 
         compile_units = None
         if self._totals is not None:
-            from dpselect.engines.sql import totals
+            from dpselect.engines.sql.numbers import group_units
 
-            compile_units = partial(totals.group_units, self._totals, self._dialect)
+            compile_units = partial(group_units, self._totals, self._dialect)
         rows = self._rows if group_list is None else rows_of_groups(self._rows, group_list, self._number_suffix)
         contributions = self._database.make_rereadable(user_contributions(rows, compile_units), progress=progress)
         return contributions, self._database.make_rereadable(

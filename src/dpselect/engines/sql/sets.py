@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,8 +39,8 @@ def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
     users, _ = _number_values(fetched["u"])
     items, names = _number_values(fetched["i"])
     offsets, codes = sets_of(users << 32 | items)
-    label = LoadedLabels(names, item_type)
-    return UserSets(offsets=offsets, codes=codes, size=len(names), label=label, label_many=label.many)
+    labels = Labels(lambda codes: names.take(codes).to_pylist(), len(names), item_type.label)
+    return UserSets(offsets=offsets, codes=codes, size=len(names), label=labels, label_many=labels.many)
 
 
 def _number_values(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
@@ -67,8 +67,9 @@ def number_user_sets(
         raise does_not_fit(int(pair_count) * BYTES_PER_PAIR)
     size = _count_items(numbers)
     offsets, codes = sets_of(numbers)
-    names = StoredLabels(database, questions.item_names(pairs, item_type.label_form), size, item_type)
-    sets = UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+    names = questions.item_names(pairs, item_type.label_form)
+    labels = Labels(lambda codes: database.names_at(*names, codes), size, item_type.label)
+    sets = UserSets(offsets=offsets, codes=codes, size=size, label=labels, label_many=labels.many)
     return sets, lambda codes: questions.items_by_code(pairs, database.put({"x": codes}))
 
 
@@ -78,13 +79,13 @@ def _count_items(pairs: Int64) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class StoredLabels:
-    """The labels of codes, fetched when they are released and not before."""
+class Labels:
+    """The labels of codes, whose values are fetched when they are released and not before."""
 
-    database: Database
-    items: tuple[str, str]
+    fetch: Callable[[Int64], Sequence[Any]]
+    """The values of distinct codes, ascending."""
     size: int
-    item_type: SqlType
+    label: Callable[[Any], object]
 
     def __call__(self, code: int) -> object:
         """Return the label of one code."""
@@ -92,34 +93,10 @@ class StoredLabels:
 
     def many(self, codes: Int64) -> list[object]:
         """Return the labels of many codes at once, in the order of the codes."""
-        _check_codes(codes, self.size)
+        if not len(codes):
+            return []
+        if not (codes.min() >= 0 and codes.max() < self.size):
+            raise IndexError("there is no item with such a code")
         distinct_codes, positions = np.unique(codes, return_inverse=True)
-        sql, order = self.items
-        labels = (
-            [self.item_type.label(name) for name in self.database.names_at(sql, order, distinct_codes)]
-            if len(distinct_codes)
-            else []
-        )
+        labels = [self.label(value) for value in self.fetch(distinct_codes)]
         return [labels[position] for position in positions]
-
-
-@dataclass(frozen=True, repr=False)
-class LoadedLabels:
-    """The labels of codes, from values in memory."""
-
-    values: pa.Array
-    item_type: SqlType
-
-    def __call__(self, code: int) -> object:
-        """Return the label of one code."""
-        return self.many(int64([code]))[0]
-
-    def many(self, codes: Int64) -> list[object]:
-        """Return the labels of many codes at once, in the order of the codes."""
-        _check_codes(codes, len(self.values))
-        return [self.item_type.label(value) for value in self.values.take(codes).to_pylist()]
-
-
-def _check_codes(codes: Int64, size: int) -> None:
-    if len(codes) and not (codes.min() >= 0 and codes.max() < size):
-        raise IndexError("there is no item with such a code")

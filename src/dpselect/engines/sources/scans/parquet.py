@@ -14,18 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.types import ZONED, floor_form, short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
+from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.columns import RequestedColumns
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
 Footer = Mapping[str, str]
@@ -87,8 +86,8 @@ class ParquetScan(Scan):
             if _stamp(path) != stamp:
                 raise DataError(f"{path} has changed while it was opened", "ask again once no program writes to it")
 
-    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
-        """Return the declared types; files that disagree about one of the columns are refused."""
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return the types of some columns, declared or common; files that disagree about one of them are refused."""
         return {column: self._type(column) for column in columns}
 
     def _type(self, column: str) -> str:
@@ -121,10 +120,10 @@ class ParquetScan(Scan):
         return common or refuse_unequal(column, files_by_type)
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """Yield the SQL after FROM for one query over the selected rows."""
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
+        """Yield the SQL after FROM for one query over some columns, as they are declared: types of files differ."""
         self.check_unchanged()
-        column_types = self.types(workspace, columns)
+        column_types = self.source_types(workspace, columns)
         folder_names = [name for name in columns if name in self.folders]
         groups: dict[tuple[tuple[str | None, ...], int], list[str]] = {}
         for footer, paths in self.footers:
@@ -138,7 +137,7 @@ class ParquetScan(Scan):
             for (source_types, begin), paths in groups.items()
         ]
         none = ", ".join(f"CAST(NULL AS {column_types[name]}) AS {quoted(name)}" for name in columns)
-        yield f"({select('(' + (' UNION ALL '.join(parts) or f'SELECT {none} LIMIT 0') + ')')})"
+        yield f"({' UNION ALL '.join(parts) or f'SELECT {none} LIMIT 0'})"
 
     def _part(
         self,
@@ -221,7 +220,7 @@ def _refuse_type(column: str, sql_type: str, path: str) -> None:
         raise DataError(f"column {column!r} of {path} has {sql_type}", _REFUSED[sql_type])
 
 
-def parquet_scan(workspace: Workspace, files: Files, types: Mapping[str, DeclaredType]) -> ParquetScan:
+def parquet_scan(workspace: Workspace, files: Files) -> ParquetScan:
     """Return the scan of Parquet files, whose footers are read and no row."""
     inside = folders_of(files)
     stamps = {path: _stamp(path) for path in files.paths}
@@ -239,9 +238,7 @@ def parquet_scan(workspace: Workspace, files: Files, types: Mapping[str, Declare
     if table:
         lower_names = {name.lower() for name in (*parts, *table)}
         names = {name: None for name in names if name in table or name in parts or name.lower() not in lower_names}
-    return ParquetScan(
-        tuple(names), footers, stamps, inside, table, encrypted, fixed=True, folders=parts, declared=dict(types)
-    )
+    return ParquetScan(tuple(names), footers, stamps, inside, table, encrypted, fixed=True, folders=parts)
 
 
 def _encrypted(paths: Sequence[str]) -> dict[str, str]:

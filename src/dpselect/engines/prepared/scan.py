@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect.engines.duckdb.scans import CountRequest, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import PreparedFile
 from dpselect.engines.prepared.rules import ALL, CODES, Rules
-from dpselect.engines.sources.scans.declarations import Types, parse_type
+from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
 from dpselect.engines.values import MARK
+from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
-    from dpselect.engines.sources.scans.columns import RequestedColumns
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,8 @@ class PreparedScan(Scan):
         rules = file.state.rules
         code = unused_name("u", rules.names)
         declared = {name: parse_type(name, text) for name, text in rules.declared.items()}
-        properties: dict[str, Any] = {"state": file.state.name, "row_bound": rules.row_bound, "declared": declared}
+        properties: dict[str, Any] = {"kept_types": declared, "state": file.state.name, "row_bound": rules.row_bound}
         return cls(rules.names, file, fixed=True, user_code=code, **properties)
-
-    @property
-    def caller_types(self) -> Types:
-        """No types: those that were declared when the data were prepared are part of the data."""
-        return {}
 
     @property
     def _rules(self) -> Rules:
@@ -56,21 +51,24 @@ class PreparedScan(Scan):
         """Return a hint about a column that does not exist."""
         return self._rules.hint(column)
 
-    def refuse(self, asked: RequestedColumns) -> None:
-        """Refuse what these data cannot answer as their source would."""
-        self._rules.refuse(asked)
+    def refuse(self, requested: RequestedColumns) -> None:
+        """Refuse what these data cannot answer as their source would, and types of users, who have codes."""
+        self._rules.refuse(requested)
+        if name := next((column for column in requested.user or () if column in self.declared), None):
+            hint = "prepare the source again with types="
+            raise SourceError("types", "be left out for the user of prepared data", came(name), hint)
 
     def with_duplicates(self) -> Self:
         """Return the scan that reads equal rows as often as they occur in the source."""
         return replace(self, repeated=True)
 
-    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """Return the SQL types of some columns, as they are in the source; of a time the first day of its period."""
         return {column: self._rules.types.get(column, "DATE") for column in columns}
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
-        """Yield the SQL after FROM for one query over the selected rows."""
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:  # noqa: ARG002
+        """Yield the SQL after FROM for one query over some columns."""
         values = ", ".join(
             [
                 f"rows.u AS {self._unused_name('u')}",
@@ -82,7 +80,7 @@ class PreparedScan(Scan):
         rows = self.file.table("rows")
         if self.repeated:
             rows = f"(SELECT *, unnest(range(n)) AS once FROM {rows})"
-        yield f"({select(f'(SELECT {values} FROM {rows} AS rows{joins})')})"
+        yield f"(SELECT {values} FROM {rows} AS rows{joins})"
 
     @contextmanager
     def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:  # noqa: ARG002

@@ -1,5 +1,7 @@
 """Text files as scans: every line is read by itself, whatever stands in it, and all columns are text.
 
+Whether a row can be read, and as what, must not depend on another row, and no row may fail a question.
+
 Lines reach DuckDB as one column of text, and SQL takes each apart. DuckDB moves a filter below
 what it filters, and would take a line apart once more for each condition; not below a function that may say something
 else each time, as it thinks of the number of a connection.
@@ -10,52 +12,78 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import suggest_column
-from dpselect.engines.duckdb.scans import Scan, Select
+from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
-from dpselect.engines.sources.scans.folders import Folders
+from dpselect.engines.sources.csv_form import CsvForm
+from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
+from dpselect.engines.sources.scans.parquet import paths_of
 from dpselect.engines.sources.scans.reading import ONCE
-from dpselect.engines.sources.text_lines import Header, blocks
-from dpselect.errors import SourceError
-
-if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.columns import RequestedColumns
+from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
+from dpselect.engines.sources.text_lines import Header, blocks, read_header
+from dpselect.errors import DataError, SourceError
 
 _LINE_FEED = r"\n"
 _IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
 """The SQL condition that a line is an object. A list would have its indices for columns."""
 
 
+def open_lines(files: Files, csv: CsvForm) -> CsvScan | JsonScan:
+    """Return the scan of text files; the headers of CSV and TSV files are read, and no row."""
+    inside = folders_of(files)
+    if files.kind == "json":
+        return JsonScan((), files.paths, inside, folders=inside.names, fixed=True)
+    headers = _read_headers(files, csv)
+    names = next(iter(headers.values())).names
+    return CsvScan((*names, *inside.names), headers, inside, csv.newlines_in_values, folders=inside.names, fixed=True)
+
+
 @dataclass(frozen=True)
 class CsvScan(Scan):
-    """A scan of CSV and TSV files with their headers: one line is one record, so no quote continues in the next one."""
+    """A scan of CSV and TSV files by their headers.
 
-    files: tuple[tuple[str, Header], ...]
+    One line is one record, so no quote continues in the next one, unless the owner declares that all quotes match.
+    """
+
+    headers: Mapping[str, Header]
     inside: Folders
+    newlines_in_values: bool
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
-        return header_hint(self.names, self.inside, column)
+        if self.names[0].lower().startswith("sep="):
+            return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
+        blank = next((name for name in self.names if name != column and name.strip() == column.strip()), None)
+        if blank is not None:
+            return f"did you mean {blank!r}, with its blanks?"
+        hint = self.inside.hint(column) or suggest_column(column, self.names)
+        # A file without a header has data where the names should be, so its first line is not shown.
+        is_public = hint.startswith(("did you mean", "names of"))
+        no_name = "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"
+        return hint if is_public else no_name
 
-    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """Return the SQL types of some columns."""
-        path, header = self.files[0]
+        path, header = next(iter(self.headers.items()))
         self.inside.refuse_both(columns, header.names, path)
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """Yield the SQL after FROM for one query over the selected rows."""
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
+        """Yield the SQL after FROM for one query over some columns."""
+        if self.newlines_in_values:
+            yield _quoted_rows(self.headers, self.inside, columns)
+            return
         with ExitStack() as stack:
             file_rows = []
-            for header in dict.fromkeys(header for _, header in self.files):
-                paths = [path for path, file_header in self.files if file_header == header]
+            for header in dict.fromkeys(self.headers.values()):
+                paths = [path for path, file_header in self.headers.items() if file_header == header]
                 lines = stack.enter_context(_lines(workspace, paths, header))
                 file_rows.append(csv_rows(lines, header, columns, _folder_columns(self.inside, paths)))
-            yield f"({select('(' + ' UNION ALL '.join(file_rows) + ')')})"
+            yield f"({' UNION ALL '.join(file_rows)})"
 
 
 @dataclass(frozen=True)
@@ -64,8 +92,6 @@ class JsonScan(Scan):
 
     paths: tuple[str, ...]
     inside: Folders
-    keys: frozenset[str] = frozenset()
-    """The columns that the owner declares."""
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
@@ -76,28 +102,27 @@ class JsonScan(Scan):
 
         Only reading would tell whether a record has the key; an owner who declares the column says so.
         """
-        super().refuse(requested)
         for parameter, column in requested.all_columns:
-            folder_hint = None if column in self.keys else self.inside.hint(column)
+            folder_hint = None if column in self.declared else self.inside.hint(column)
             if folder_hint is not None:
                 declaration_hint = (
                     f"; if it is a key of the lines, say so: types={{{column!r}: 'VARCHAR'}}, --type {column}=VARCHAR"
                 )
                 raise SourceError(parameter, "be a column of the source", repr(column), folder_hint + declaration_hint)
 
-    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """Return the SQL types of some columns."""
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """Yield the SQL after FROM for one query over the selected rows."""
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
+        """Yield the SQL after FROM for one query over some columns."""
         with _lines(workspace, self.paths, None) as lines:
             folders = _folder_columns(self.inside, self.paths)
             keys = [name for name in columns if name not in folders]
             forms = (folders.get(name) or f"v[{keys.index(name) + 1}]" for name in columns)
             values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
-            yield f"({select(f'(SELECT {values} FROM {json_values(lines, keys)})')})"
+            yield f"(SELECT {values} FROM {json_values(lines, keys)})"
 
     def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
         """Return the keys of most lines, with their numbers of lines. It is for the owner of the data."""
@@ -108,18 +133,29 @@ class JsonScan(Scan):
             )
 
 
-def header_hint(names: Sequence[str], inside: Folders, column: str) -> str:
-    """Return a hint about a column that no header of CSV files names."""
-    if names[0].lower().startswith("sep="):
-        return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
-    blank = next((name for name in names if name != column and name.strip() == column.strip()), None)
-    if blank is not None:
-        return f"did you mean {blank!r}, with its blanks?"
-    hint = inside.hint(column) or suggest_column(column, names)
-    # A file without a header has data where the names should be, so its first line is not shown.
-    is_public = hint.startswith(("did you mean", "names of"))
-    no_name = "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"
-    return hint if is_public else no_name
+def _read_headers(files: Files, form: CsvForm) -> dict[str, Header]:
+    """Read the headers of all files that are not empty; they must name the same columns, in any order."""
+    headers = {
+        path: file_header for path in files.paths if (file_header := read_header(path, files.kind, form)) is not None
+    }
+    if not headers:
+        raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
+    first_path, *other_paths = headers
+    for path in other_paths:
+        if set(headers[path].names) != set(headers[first_path].names):
+            raise SourceError(
+                "source", "be files with the same columns", _describe_difference(first_path, path, headers)
+            )
+    return headers
+
+
+def _describe_difference(first_path: str, second_path: str, headers: Mapping[str, Header]) -> str:
+    """Describe a column that only one of two files has, by its position: without a header its name would be data."""
+    names = set(headers[first_path].names), set(headers[second_path].names)
+    has, lacks = (first_path, second_path) if names[0] - names[1] else (second_path, first_path)
+    missing = min((names[0] - names[1]) or (names[1] - names[0]), key=headers[has].names.index)
+    position = headers[has].names.index(missing) + 1
+    return f"{lacks}, which does not have column {position} of {has}"
 
 
 def _folder_columns(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
@@ -193,3 +229,32 @@ def _lines(workspace: Workspace, paths: Sequence[str], header: Header | None) ->
         workspace.registered(stream) as name,
     ):
         yield name
+
+
+def _quoted_rows(headers: Mapping[str, Header], inside: Folders, columns: Sequence[str]) -> str:
+    """Compile rows whose quoted values may contain line breaks; the owner of the files declares that all quotes match.
+
+    One thread reads, so that the start of a record is never guessed from the middle of a file.
+    """
+    paths_by_form: dict[tuple[Header, int], list[str]] = {}
+    for path, header in headers.items():
+        inside.refuse_both(columns, header.names, path)
+        paths_by_form.setdefault((header, inside.begins[path] if inside.names else 0), []).append(path)
+    parts = [_quoted_part(paths, header, begin, inside, columns) for (header, begin), paths in paths_by_form.items()]
+    return f"({' UNION ALL '.join(parts)})"
+
+
+def _quoted_part(paths: Sequence[str], header: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
+    texts = ", ".join(f"c{index}: 'VARCHAR'" for index in range(len(header.names)))  # names may differ only in case
+    options = (
+        f"header = false, skip = {header.lines}, auto_detect = false, columns = {{{texts}}}, "
+        f"delim = {literal(header.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
+        f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
+    )
+    source_columns = {name: f"c{index}" for index, name in enumerate(header.names)}
+    value_forms = (
+        inside.text(column, FILE, begin) if column in inside.names else short_form(source_columns[column], "VARCHAR")
+        for column in columns
+    )
+    values = ", ".join(f"{form} AS {quoted(column)}" for form, column in zip(value_forms, columns, strict=True))
+    return f"SELECT {values} FROM read_csv({paths_of(paths)}, {options})"

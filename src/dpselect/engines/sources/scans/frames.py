@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dpselect.engines.duckdb.scans import CountRequest, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, sound_form
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.frames import Frame
 from dpselect.engines.sources.refused_types import GENERAL
+from dpselect.engines.sources.scans.scan import CountRequest, Scan, describe_columns
 from dpselect.errors import DataError
 
 
@@ -22,17 +22,17 @@ class FrameScan(Scan):
     column_types: dict[str, str] = field(default_factory=dict)
     """The types of requested columns: the schema is read once, before any row."""
 
-    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+    def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """Return the SQL types of some columns."""
         empty = workspace.guarded(lambda: self.frame.narrow(self._positions(columns), True))
 
-        def describe() -> list[Row]:
+        def describe() -> dict[str, str]:
             with workspace.registered(empty.rows) as name:
-                return workspace.rows(f"DESCRIBE FROM {name}")
+                return describe_columns(workspace, f"FROM {name}")
 
         type_names: dict[str, str] = {}
         with suppress(DataError):
-            type_names = {str(row[0]): str(row[1]) for row in workspace.guarded(describe)}
+            type_names = workspace.guarded(describe)
         if not type_names:
             raise DataError("a column of this frame is of a type that cannot be read", GENERAL)
         for index, column in enumerate(columns):
@@ -40,14 +40,14 @@ class FrameScan(Scan):
         return {column: self.column_types[column] for column in columns}
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """Yield the SQL after FROM for one query over the selected rows."""
+    def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
+        """Yield the SQL after FROM for one query over some columns."""
         forms = ", ".join(
             f"{sound_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
             for index, column in enumerate(columns)
         )
         with workspace.registered(self.frame.narrow(self._positions(columns), False).rows) as name:
-            yield f"({select(f'(SELECT {forms} FROM {name})')})"
+            yield f"(SELECT {forms} FROM {name})"
 
     @contextmanager
     def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:
