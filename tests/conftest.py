@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,27 @@ def pytest_collection() -> Iterator[None]:
     """What is imported and collected stays to the end: no search for garbage looks through it, now or later."""
     gc.disable()
     try:
-        return (yield)
+        with _compiled_once():
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _compiled_once() -> Iterator[None]:
+    """In CI, where nothing is compiled yet, one worker collects before the others do: they find what it compiled."""
+    if os.environ.get("CI") != "true" or "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with Path(__file__).open() as same_for_all:
+        try:
+            fcntl.flock(same_for_all, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # another one is the first
+            fcntl.flock(same_for_all, fcntl.LOCK_SH)
+        yield
 
 
 def pytest_unconfigure() -> None:

@@ -6,6 +6,7 @@ In words that need no theory; `explain()` has all.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -20,7 +21,7 @@ from dpselect.release.release import Item, Kind, Release
 from dpselect.release.statement import Receipt
 from tests.by_names import by_names
 from tests.house.test_release import STATEMENT, release
-from tests.house.test_release_files import USUAL, kinds, votes
+from tests.house.test_release_files import KINDS, USUAL, kinds, votes
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")
 THEORY = re.compile(
@@ -42,35 +43,37 @@ def rows(**more: object) -> dps.Dataset:
     return dps.Dataset(found, **{"user": "user", "item": "item", **more})
 
 
+BY = {"by": "land", "max_groups_per_user": 1}
+ASKED: dict[str, Callable[[], Release[Any]]] = {
+    "paid": lambda: by_names(rows(budget=dps.Budget(epsilon=50, delta="1e-4"))).top_k(2, **USUAL),
+    "by group": lambda: by_names(rows()).top_k(2, **USUAL, **BY),
+    "counts by group": lambda: by_names(rows()).top_k(2, **USUAL, **BY, counts=True, users=True),
+    "discover by group": lambda: by_names(rows(max_items_per_user=2)).top_k(2, **USUAL, **BY, method="discover"),
+    "no groups": lambda: by_names(rows(where="item = 'none'")).top_k(2, **USUAL, **BY),
+    "quantile by group": lambda: by_names(rows(item="minutes")).quantile(bounds=(0, 60), **USUAL, **BY),
+    "median": lambda: rows(item="minutes").median(bounds=(0, 60), epsilon=5),
+    "median without bounds": lambda: rows(item="minutes").median(epsilon=5),
+    "choose by group": lambda: by_names(rows()).choose(domain=["i0", "i9"], epsilon="0.5", **BY),
+    "set union": lambda: by_names(rows(max_items_per_user=2)).union(**USUAL),
+    "no items of a union": lambda: by_names(rows(max_items_per_user=2, where="item = 'none'")).union(**USUAL),
+    "by weight": lambda: by_names(rows(max_items_per_user=2)).top_k(
+        2, **USUAL, by_weight="minutes", at_most=20_000, counts=True
+    ),
+    "within": lambda: by_names(rows()).top_k(2, within=100, delta="1e-6", counts=True),
+}
+MORE_KINDS = (*KINDS, *ASKED)
+
+
 @cache
 def more_kinds() -> dict[str, Release[Any]]:
     """Answers with groups, bounds, budgets and periods, beside those of every verb."""
-    by = {"by": "land", "max_groups_per_user": 1}
-    minutes = rows(item="minutes")
-    return {
-        **kinds(),
-        "paid": by_names(rows(budget=dps.Budget(epsilon=50, delta="1e-4"))).top_k(2, **USUAL),
-        "by group": by_names(rows()).top_k(2, **USUAL, **by),
-        "counts by group": by_names(rows()).top_k(2, **USUAL, **by, counts=True, users=True),
-        "discover by group": by_names(rows(max_items_per_user=2)).top_k(2, **USUAL, **by, method="discover"),
-        "no groups": by_names(rows(where="item = 'none'")).top_k(2, **USUAL, **by),
-        "quantile by group": by_names(minutes).quantile(bounds=(0, 60), **USUAL, **by),
-        "median": minutes.median(bounds=(0, 60), epsilon=5),
-        "median without bounds": minutes.median(epsilon=5),
-        "choose by group": by_names(rows()).choose(domain=["i0", "i9"], epsilon="0.5", **by),
-        "set union": by_names(rows(max_items_per_user=2)).union(**USUAL),
-        "no items of a union": by_names(rows(max_items_per_user=2, where="item = 'none'")).union(**USUAL),
-        "by weight": by_names(rows(max_items_per_user=2)).top_k(
-            2, **USUAL, by_weight="minutes", at_most=20_000, counts=True
-        ),
-        "within": by_names(rows()).top_k(2, within=100, delta="1e-6", counts=True),
-    }
+    return {**kinds(), **{name: ask() for name, ask in ASKED.items()}}
 
 
 # ---- how much is printed ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(more_kinds()))
+@pytest.mark.parametrize("name", MORE_KINDS)
 def test_a_print_has_a_line_each_and_no_theory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     found = more_kinds()[name]
@@ -86,7 +89,7 @@ def test_a_print_has_a_line_each_and_no_theory(name: str, monkeypatch: pytest.Mo
     assert found.explain().count("\n") > text.count("\n")
 
 
-@pytest.mark.parametrize("name", list(more_kinds()))
+@pytest.mark.parametrize("name", MORE_KINDS)
 def test_explain_has_all_that_is_said(name: str) -> None:
     found = more_kinds()[name]
     words = "".join(found.explain().split()).lower()  # at any width of a terminal

@@ -114,11 +114,12 @@ def given(option: str) -> list[str]:
 
 REFUSED_OPTIONS = {f"--{'no-' if name == 'lower' else ''}{name.replace('_', '-')}" for name in REFUSED}
 SCORES = {"--label", "--score", "--sensitivity", "--monotonic", "--neighbors"}  # refused with --gateway, too
+COMMANDS = build_parser().commands()
 CASES = [
     (command, option)
     for command in VERBS
     for option in sorted(REFUSED_OPTIONS | SCORES)
-    if option in build_parser().commands()[command].option_names()
+    if option in COMMANDS[command].option_names()
 ]
 
 

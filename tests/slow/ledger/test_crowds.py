@@ -19,7 +19,7 @@ from dpselect.ledger.terms import Chain
 from tests.ledger import crowd
 from tests.ledger.amounts import charge, grant
 
-PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 80, 576, 240
+PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 40, 288, 120
 ANALYSTS = ("ann", "bob", "eve")
 
 
