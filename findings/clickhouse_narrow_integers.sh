@@ -9,7 +9,8 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 python=${PYTHON:-python3}
 "$python" -m venv --without-pip "$here/venv"
-"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile     chdb==4.4.0 pyarrow==26.0.1
+"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile \
+    chdb==4.4.0 pyarrow==26.0.1
 cd "$here"
 
 venv/bin/python - <<'EOF'

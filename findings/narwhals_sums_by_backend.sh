@@ -11,7 +11,8 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 python=${PYTHON:-python3}
 "$python" -m venv --without-pip "$here/venv"
-"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile     narwhals==2.29.0 polars==2.1.0 pandas==3.1.1 pyarrow==26.0.1 duckdb==2.0.1
+"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile \
+    narwhals==2.29.0 polars==2.1.0 pandas==3.1.1 pyarrow==26.0.1 duckdb==2.0.1
 cd "$here"
 
 venv/bin/python - <<'EOF'

@@ -10,7 +10,8 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 python=${PYTHON:-python3}
 "$python" -m venv --without-pip "$here/venv"
-"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile     polars==2.1.0
+"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile \
+    polars==2.1.0
 cd "$here"
 
 venv/bin/python - <<'EOF'

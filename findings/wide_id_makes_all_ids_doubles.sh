@@ -11,7 +11,8 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 python=${PYTHON:-python3}
 "$python" -m venv --without-pip "$here/venv"
-"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile     duckdb==2.0.1
+"$python" -m pip --python "$here/venv" --disable-pip-version-check install --quiet --no-compile \
+    duckdb==2.0.1
 cd "$here"
 
 venv/bin/python - <<'EOF'
