@@ -16,6 +16,7 @@ import dpselect as dps
 from dpselect.command.from_gateway import REFUSED
 from dpselect.command.main import main
 from dpselect.command.parser import build_parser
+from dpselect.questions.questions import QUESTIONS
 from tests.remote.small_gateway import LOST, TOKEN, SmallGateway, problem
 
 VERBS = {
@@ -136,11 +137,12 @@ def test_options_that_a_gateway_does_not_take_are_refused_by_name(
     assert gateway.seen == []
 
 
-# What a command passes on to a gateway, or does with the answer; every other option must be refused.
+# What a command passes on to a gateway, or does with the answer; every other option must be refused. A question goes
+# there as JSON, with all of its parameters.
 TAKEN = """--gateway --token-file --item --where --during --max-items-per-user --epsilon --share --delta --within
---threshold --k -k --k-bar --method --compared-with --lost --by-weight --at-most --weight-unit --measures --by
---groups --max-groups-per-user --users --exclude --domain --domain-range --domain-size --counts --popular --in-engine
---q --bounds --step --per-user --fresh --format -o --output --explain --quiet -h --help --help-all""".split()
+--threshold -k --exclude --domain-range --domain-size --fresh --format -o --output --explain --quiet -h --help
+--help-all""".split()
+TAKEN += [f"--{name.replace('_', '-')}" for kind in QUESTIONS.values() for name in kind.flat_names()]
 
 
 @pytest.mark.parametrize("command", VERBS)
