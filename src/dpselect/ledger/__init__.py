@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
-    from dpselect.ledger.question import Fingerprint, fingerprint, summarize, typed_name
+    from dpselect.ledger.question import STATED, Fingerprint, fingerprint, typed_name
     from dpselect.ledger.receipts import Priced, Quote, cost_and_rest, quote_price
     from dpselect.ledger.records import CacheRecord, EntryRecord, Records
     from dpselect.ledger.standing import DataAccount, Standing, Usage
@@ -61,6 +61,7 @@ _HOMES = {
     "Records": "records",
     "Reservation": "entry",
     "ReservationOutcome": "entry",
+    "STATED": "question",
     "Standing": "standing",
     "Store": "port",
     "StoreDialect": "port",
@@ -86,7 +87,6 @@ _HOMES = {
     "periods_between": "dpselect._ground.periods",
     "quote_price": "receipts",
     "rounded_part": "dpselect._ground.budget_parts",
-    "summarize": "question",
     "typed_name": "question",
 }
 
@@ -94,6 +94,7 @@ __all__ = [
     "ALWAYS",
     "MAX_PERIODS",
     "PERIOD_KINDS",
+    "STATED",
     "ZERO",
     "Account",
     "Budget",
@@ -143,7 +144,6 @@ __all__ = [
     "periods_between",
     "quote_price",
     "rounded_part",
-    "summarize",
     "typed_name",
 ]
 
