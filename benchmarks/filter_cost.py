@@ -18,11 +18,13 @@ from typing import Any
 
 from measure import table
 
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters.cost import BYTES
-from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
+from dpselect.engines.spark.spelling import SPARK_SPELLING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -94,7 +96,7 @@ Run = Callable[[str], float]  # nanoseconds of CPU that a query takes
 class Duck:
     """DuckDB in this process, on one thread."""
 
-    name, spelling, types = "DuckDB", DUCKDB, {name: filter_type(one) for name, one in TYPES.items()}
+    name, spelling, types = "DuckDB", DUCKDB_SPELLING, {name: filter_type(one) for name, one in TYPES.items()}
     quote = staticmethod(quoted)
 
     def __init__(self) -> None:
@@ -119,7 +121,7 @@ class Duck:
 class Postgres:
     """A server of our own; what its process for us was on the processor."""
 
-    name, spelling = "PostgreSQL", POSTGRES
+    name, spelling = "PostgreSQL", POSTGRES_SPELLING
 
     def __init__(self, address: str) -> None:
         import psycopg
@@ -157,7 +159,7 @@ class Postgres:
 class Spark:
     """A local session; what all threads of its machine took, with what they compile and clear away."""
 
-    name, spelling = "Spark", SPARK
+    name, spelling = "Spark", SPARK_SPELLING
 
     def __init__(self, session: Any) -> None:
         from dpselect.engines.spark.dialect import quoted as spark_quoted

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.mechanisms import ChoiceByGroup, ExponentialMechanism, QuantileByGroup
 from dpselect.queries.groups import GroupFinder
-from dpselect.queries.union.accuracy import users_for
+from dpselect.utility.union_accuracy import users_for
 
 SHARES = tuple(map(Fraction, ("1/10", "1/6", "1/4", "1/3", "1/2")))
 DELTA = Fraction(1, 10**6)

@@ -10,7 +10,8 @@ Data: `lastfm`, `ml100k` and `msweb` of the folder `DPSELECT_DATA`, and planted 
 For unions, each user's items are cut to the bound before, so that no library cuts any. An even chance is that of
 planted items with all numbers of users, whose users have about as many items as the bound: the mean number of users
 that were not enough. Widths are those of a 95 % interval of one count, as each library says them, or from the noise
-that it says. Top tens are of all users' rows, which each library cuts itself. Recall: the places, in per cent, filled
+that it says; of a histogram also those of all counts at once, of which each has noise of its own in other libraries.
+Top tens are of all users' rows, which each library cuts itself. Recall: the places, in per cent, filled
 with an item that has at least as many users as the true tenth. Ranks: how many users are between an answer and the
 true quantile of the plays of each user, on the same bounds. Bold is the best of a column, and whatever is within two
 standard errors of the difference to it.
@@ -31,6 +32,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 from measure import single_threaded, table
@@ -83,15 +85,21 @@ QUESTIONS = [
 
 @dataclass(frozen=True)
 class Answer:
-    """Counts by item, or values of quantiles; the width of one count; the price that the library says."""
+    """Counts by item, or values of quantiles; the widths of one count and of all; the price that the library says."""
 
     counts: dict[str, float] = field(default_factory=dict)
     width: float = math.nan
+    width_of_all: float = math.nan
     values: list[float] = field(default_factory=list)
     price: tuple[float, float] = (EPSILON, DELTA)
 
 
 Way = Callable[[Question, str], Answer]
+
+
+def chance_of_one(counts: int) -> float:
+    """With which chance one of so many independent noises may be beyond a width, if any of them is with 5 %."""
+    return 1 - 0.95 ** (1 / counts)
 
 
 # ----------------------------------------------------------------------------------------------------------- dpselect
@@ -137,8 +145,8 @@ def our_histogram(asked: Question, file: str) -> Answer:
 
     data = dps.Dataset(file, user="user", item="item", max_items_per_user=asked.most)
     found = data.histogram(domain=domain(file), epsilon=1, delta="1e-6")
-    width = found.accuracy.numbers["width_of_one_count"]
-    return Answer({str(one.item): float(one.count or 0) for one in found}, float(width))
+    one, every = (float(found.accuracy.numbers[name]) for name in ("width_of_one_count", "width_of_counts"))
+    return Answer({str(item.item): float(item.count or 0) for item in found}, one, every)
 
 
 def our_quantile(asked: Question, file: str) -> Answer:
@@ -189,11 +197,11 @@ def opendp_counts(asked: Question, file: str, *, rho: bool = False) -> Answer:
     import polars as pl
 
     keys = tuple(domain(file)) if asked.kind == "histogram" else ()
-    measurement, width = opendp_measurement(asked.bound, keys, rho=rho)
+    measurement, widths = opendp_measurement(asked.bound, keys, rho=rho)
     found = measurement(opendp_rows(file)).collect()
     assert isinstance(found, pl.DataFrame)
     counts = {str(item): float(n) for item, n in found.select("item", "len").iter_rows()}
-    return Answer(counts, width, price=(EPSILON, 0 if keys and not rho else DELTA))
+    return Answer(counts, *widths, price=(EPSILON, 0 if keys and not rho else DELTA))
 
 
 def opendp_rows(file: str) -> Any:
@@ -204,8 +212,8 @@ def opendp_rows(file: str) -> Any:
 
 
 @cache
-def opendp_measurement(most: int, keys: tuple[int, ...], *, rho: bool) -> tuple[Any, float]:
-    """What a query is, whatever the data, since it takes seconds to make; and its width."""
+def opendp_measurement(most: int, keys: tuple[int, ...], *, rho: bool) -> tuple[Any, list[float]]:
+    """What a query is, whatever the data, since it takes seconds to make; and its widths."""
     import opendp.prelude as dp
     import polars as pl
 
@@ -220,8 +228,9 @@ def opendp_measurement(most: int, keys: tuple[int, ...], *, rho: bool) -> tuple[
     query = query.group_by("item").agg(dp.len(signed=True))
     if keys:
         query = query.with_keys(pl.LazyFrame({"item": keys}, schema={"item": pl.Int32}))
-    (accuracy,) = query.summarize(alpha=0.05)["accuracy"]  # errors are at least so large with probability alpha
-    return query.resolve(), math.ceil(accuracy) - 1
+    chances = [0.05, *([chance_of_one(len(keys))] if keys else [])]
+    accuracies = [query.summarize(alpha=chance)["accuracy"][0] for chance in chances]  # errors are at least so large
+    return query.resolve(), [math.ceil(accuracy) - 1 for accuracy in accuracies]
 
 
 def opendp_quantile(asked: Question, file: str, *, rho: bool = False) -> Answer:
@@ -297,13 +306,15 @@ def pipelinedp_counts(asked: Question, file: str, *, gaussian: bool = False, aft
     found = engine.aggregate(rows_of(file, '"user", item'), params, of_row, public_partitions=public)
     accountant.compute_budgets()
     counts = {str(item): float(one.privacy_id_count) for item, one in found}
+    chances = [0.05, *([chance_of_one(asked.domain)] if keys else [])]
     if gaussian:  # a threshold takes half of delta
         spent = DELTA if keys else DELTA / 2
         mechanism = dp_computations.GaussianMechanism.create_from_epsilon_delta(EPSILON, spent, math.sqrt(asked.bound))
-        width = 1.959964 * mechanism.noise_parameter
+        widths = [NormalDist(0, mechanism.noise_parameter).inv_cdf(1 - chance / 2) for chance in chances]
     else:  # selecting before takes half of epsilon
-        width = math.log(20) * asked.bound / (EPSILON if keys or after else EPSILON / 2)
-    return Answer(counts, width, price=(EPSILON, delta))
+        scale = asked.bound / (EPSILON if keys or after else EPSILON / 2)
+        widths = [-math.log(chance) * scale for chance in chances]
+    return Answer(counts, *widths, price=(EPSILON, delta))
 
 
 def pipelinedp_quantile(asked: Question, file: str, *, gaussian: bool = False) -> Answer:
@@ -361,9 +372,11 @@ def smartnoise_counts(asked: Question, file: str) -> Answer:
     epsilon, delta = reader.get_privacy_cost(query)
     assert epsilon <= EPSILON, epsilon
     assert delta <= DELTA, delta
-    (width,) = (one for one in reader.get_simple_accuracy(query, alpha=0.05) if one is not None)
+    chances = [0.05, *([chance_of_one(asked.domain)] if keys else [])]
+    said = [reader.get_simple_accuracy(query, alpha=chance) for chance in chances]
+    widths = [float(one) for accuracy in said for one in accuracy if one is not None]
     found = reader.execute(query)[1:]
-    return Answer({str(item): float(n) for item, n in found}, float(width), price=(float(epsilon), float(delta)))
+    return Answer({str(item): float(n) for item, n in found}, *widths, price=(float(epsilon), float(delta)))
 
 
 LIBRARIES: dict[str, tuple[str, Callable[[Question], dict[str, Way]]]] = {
@@ -520,7 +533,7 @@ def scores(asked: Question, folder: Path, answers: list[Answer]) -> dict[str, Sc
     if asked.kind == "quantile":
         return {"ranks": Score.of([rank_error(sorted_plays(file), asked.quantiles, one.values) for one in answers])}
     if asked.kind == "histogram":
-        return {"width": width}
+        return {"width": width, "width of all": Score(round(answers[0].width_of_all))}
     if asked.kind == "union":
         if asked.data == "planted":
             return {"even chance": Score.of([users_missed(true_counts(file), one.counts) for one in answers])}

@@ -19,9 +19,9 @@ from union_experiment import users
 from dpselect.accounting.calibration import largest_rho
 from dpselect.mechanisms import CountGaussian, CountLaplace, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.terms import COUNT_SHARE, COUNTS_OF_BUDGET, best_method
 from dpselect.testing import SeededDraws
+from dpselect.utility.union_accuracy import users_for
 
 DELTA, DATA_SETS = Fraction(1, 10**6), ("lastfm", "msweb", "commits")
 BOUNDS = (1, 2, 3, 5, 10, 30, 100)

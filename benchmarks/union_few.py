@@ -2,20 +2,28 @@
 
 Users draw 1 + Poisson items from Zipf labels; the bound is that which nine of ten users do not exceed, as it would be
 chosen. delta 1e-6; means of two inputs.
+
+With `--chosen` whole questions whose bound is chosen: items that `auto` and `by-bound` find, means of the runs, on
+`msweb` of the folder `DPSELECT_DATA` too, of which only figures are printed.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
+import time
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from inputs import user_sets
+from inputs import DATA, user_sets
 from measure import table
 
-from dpselect.aggregates.user_sets import UserSets
+import dpselect as dps
+from dpselect.aggregates.user_sets import Sets, UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
 from dpselect.queries.union.bound import BOUNDS
+from dpselect.queries.union.plan import draw_union
 from dpselect.testing import SeededDraws
 
 DELTA = Fraction(1, 10**6)
@@ -32,7 +40,52 @@ def sets_of(users: int, labels: int, mean: int, seed: int) -> UserSets:
     return UserSets(offsets=starts.astype(np.int64), codes=codes.astype(np.int64), size=labels, label=int)
 
 
+def shapes() -> Iterator[tuple[str, Sets]]:
+    """Users whose bound is chosen."""
+    file = DATA / "msweb.parquet"
+    if file.exists():
+        with dps.Dataset(file, user="user", item="item").engine() as engine:
+            yield "msweb", engine.contributions()
+    for users in (3_000, 20_000, 100_000, 1_000_000):
+        for mean in (2, 3, 5, 8, 30):
+            for labels in (1_000, 1_000_000):
+                if users < 1_000_000 or (mean, labels) == (3, 1_000_000):
+                    yield f"{users:,} users of {mean} items of {labels:,}", sets_of(users, labels, mean, 0)
+
+
+def chosen(runs: int) -> None:
+    """Items found by both, the bounds that were chosen, and CPU of the last call."""
+    rows = []
+    for name, sets in shapes():
+        for epsilon in ("0.3", "1", "3"):
+            cells: list[object] = [name, epsilon]
+            for method in ("auto", "by-bound"):
+                plan = dps.Union(method=method).at(epsilon=epsilon, delta=DELTA)
+                outcomes = []
+                for seed in range(runs):
+                    start = time.process_time()
+                    outcomes.append(draw_union(sets, plan, SeededDraws(seed=seed), None))
+                    seconds = time.process_time() - start
+                bounds = sorted({outcome.max_items_per_user or 0 for outcome in outcomes})
+                found = statistics.mean(len(outcome.items) for outcome in outcomes)
+                cells += [f"{found:.1f}", f"{seconds:.2f} s"]
+            rows.append([*cells, ", ".join(map(str, bounds))])
+    table(["data", "epsilon", "auto", "CPU", "by-bound", "CPU", "bounds"], rows)
+
+
 def main() -> None:
+    """One of the two tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--chosen", action="store_true")
+    parser.add_argument("--runs", type=int, default=10)
+    options = parser.parse_args()
+    if options.chosen:
+        chosen(options.runs)
+    else:
+        compare()
+
+
+def compare() -> None:
     """Parts by the bound: geometric mean, least and most of all cells in which either finds ten items."""
     parts: dict[tuple[int, str], list[float]] = {}
     for users in USERS:

@@ -20,6 +20,9 @@ LINE = re.compile(r"^<!-- made: ([\w-]+)(?: (.+?))? -->$", re.MULTILINE)
 MAKERS = {
     "api": "made_api:api",
     "audit": "made_audit:files",
+    "audit-adapters": "made_audit:adapters",
+    "audit-adapter-files": "made_audit:adapter_table",
+    "audit-load": "made_audit:load",
     "audit-others": "made_audit:others",
     "audit-rooms": "made_audit:rooms",
     "commands": "made_commands:commands",

@@ -4,37 +4,69 @@ from __future__ import annotations
 
 import ast
 import csv
-import io
 import re
 import sys
-import tokenize
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from made_methods import table
 from repository import DOCS, ROOT
 
 sys.path.insert(0, str(ROOT))  # the rules of the architecture are the tests'
+from tests.house.reading_load import published
 from tests.house.rules import FILES, PACKAGE, file_of, imports_of, package_of, room_of
-from tests.house.trusted import BASE, MAY_NAME
+from tests.house.trusted import (
+    ADAPTERS,
+    BASE,
+    MAY_NAME,
+    adapter_files,
+    base_files,
+    code_lines,
+    core_files,
+    needs,
+    total_lines,
+)
 
-SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 MOST_TESTS = 3
 PROOFS = ("exact-draws.md", "accounting.md", "composing.md")  # they name the files that they are about
 
 
 def rooms(_page: str, _argument: str) -> str:
-    """The rooms of the base in reading order: their size, and what became of faults planted in them."""
+    """The rooms of the core in reading order: their size, and what became of faults planted in them."""
     with (ROOT / "benchmarks" / "results" / "mutants.csv").open(encoding="utf-8") as lines:
         planted = {row["room"]: row for row in csv.DictReader(lines)}
     found = []
     for room in BASE:
-        files = [file for file in FILES if room_of(file) == room and _lines(file)]
-        found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", _noticed(planted.get(room))])
-    total = [file for file in FILES if room_of(file) in BASE and _lines(file)]
-    found.append(["all", str(len(total)), f"{sum(map(_lines, total)):,}", ""])
+        files = [file for file in core_files() if room_of(file) == room]
+        found.append([f"`{room}`", *_size(files), _noticed(planted.get(room))])
+    found.append(["the core", *_size(core_files()), ""])
+    found.append(["with all adapters", *_size(base_files()), ""])
     return table(["room", "files", "code lines", "planted faults"], found)
+
+
+def adapters(_page: str, _argument: str) -> str:
+    """What each kind of source adds to read, to the core alone."""
+    found = []
+    for name in ADAPTERS:
+        needed = " and ".join(needs(name)) or "nothing"
+        found.append([name, *_size(adapter_files(name)), needed])
+    return table(["who uses", "reads so many files more", "code lines", "and those of"], found)
+
+
+def adapter_table(_page: str, _argument: str) -> str:
+    """The files of all adapters."""
+    found = [[name, *_row(file)] for name in ADAPTERS for file in adapter_files(name)]
+    return table(["of", "file", "lines", "what it does", "tests and twins"], found)
+
+
+def load(_page: str, _argument: str) -> str:
+    """What a question runs of the base, as it was measured."""
+    found = [[f"`{one.question}`", str(one.files), f"{one.lines:,}", f"{one.run:,}"] for one in published()]
+    return table(["question of a Parquet file", "files", "their code lines", "of these in functions that run"], found)
+
+
+def _size(files: Collection[str]) -> list[str]:
+    return [str(len(files)), f"{total_lines(files):,}"]
 
 
 def _noticed(row: dict[str, str] | None) -> str:
@@ -48,10 +80,8 @@ def _noticed(row: dict[str, str] | None) -> str:
 
 
 def files(_page: str, places: str) -> str:
-    """The files of some folders, and some files."""
-    found = [
-        file for place in places.split() for file in FILES if place in (file, file.rpartition("/")[0]) and _lines(file)
-    ]
+    """The files of the core in some folders, and some files."""
+    found = [file for place in places.split() for file in core_files() if place in (file, file.rpartition("/")[0])]
     return table(["file", "lines", "what it does", "tests and twins"], map(_row, found))
 
 
@@ -74,7 +104,7 @@ def _row(file: str) -> list[str]:
     shown = [f"`{path.removeprefix('tests/')}`" for path in paths]
     more = len(tests) + len(twins) - len(paths)
     words = [*shown, f"{more} more"] if more > 0 else shown
-    return [f"`{file}`{_proof(file, text)}", str(_lines(file)), said, ", ".join(words)]
+    return [f"`{file}`{_proof(file, text)}", str(len(code_lines(file))), said, ", ".join(words)]
 
 
 def _proof(file: str, text: str) -> str:
@@ -123,20 +153,3 @@ def _defined(text: str) -> Iterator[str]:
 @cache
 def _text(file: str) -> str:
     return (PACKAGE / file).read_text("utf-8")
-
-
-@cache
-def _lines(file: str) -> int:
-    """Lines that hold code: no docstring, no comment, no blank line."""
-    text, held = _text(file), set[int]()
-    for node in ast.walk(ast.parse(text)):
-        first = node.body[0] if isinstance(node, DOCUMENTED) and node.body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            held |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    lines = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type not in SILENT
-        for line in range(token.start[0], token.end[0] + 1)
-    }
-    return len(lines - held)

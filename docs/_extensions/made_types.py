@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 from made_methods import table
 
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.inspect_columns import format_type, possible_uses
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace
@@ -27,6 +26,7 @@ from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import DpselectError
+from dpselect.inspection.columns import format_type, possible_uses
 
 HEAD = ["here", "can be used as", "types of sources"]
 EVERY = "every type"

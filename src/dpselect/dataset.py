@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.engines.inspection import Inspection
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
+    from dpselect.inspection.report import Inspection
     from dpselect.ledger.budget import Budget, LedgerSource
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.plan import BoundPlan, Plan
@@ -195,8 +195,8 @@ class Dataset(Verbs):
         For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
         types that it proposes.
         """
-        from dpselect.engines.inspection import IntendedUse, inspect
         from dpselect.engines.row_filter import parse
+        from dpselect.inspection.report import IntendedUse, inspect
 
         self.check_items()
         condition = self._condition
@@ -332,7 +332,10 @@ class Dataset(Verbs):
         from dpselect.queries.plan import plan_class, plan_question
 
         check_question(question)
-        facts = plan_class(question.verb).facts_of(self, question)
+        plan_type = plan_class(question.verb)
+        facts = plan_type.facts_of(self, question)
+        if self.budget is None:
+            question = plan_type.for_no_account(question, facts)
         return plan_question(question, payment, facts, self.budget).of(self)
 
     def _answer_question(
@@ -383,7 +386,7 @@ class Dataset(Verbs):
         source_before = None if budget is None else identify_source(self._address, is_named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._open_for(plan))
-            rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
+            rows = rows.as_opened(engine.undeclared, engine.row_bound, engine.outside)  # those of the file that is open
             plan = plan.for_rows(rows)
             draw_answer = _with_step(
                 _with_step(plan.bind(engine), rows.describe_rows), partial(with_question, outline(plan, rows))
@@ -442,6 +445,7 @@ class Dataset(Verbs):
         row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
         row_fields |= self._address.csv.unusual_options
         row_fields |= engine.declared
+        row_fields |= {} if engine.outside is None else {"outside": engine.outside}
         if _is_text(self._item):
             row_fields |= {"text": self._item.column} | {
                 name: getattr(self._item, name) for name in ("tokenizer", "lower")

@@ -144,6 +144,10 @@ class SourceError(ParameterError):
     """
 
 
+class UnknownSourceError(SourceError):
+    """A source that no engine of this package reads: another package may."""
+
+
 @contextmanager
 def naming_parameter(parameter: str, read_as: str = "domain") -> Iterator[None]:
     """Raise errors about a domain within the block as errors about `parameter`, which is read as `read_as`.

@@ -27,9 +27,13 @@ def dataset_of(
     period: str | None = None,
     during: str | Sequence[str] | None = None,
     timezone: str = "UTC",
+    outside: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """Return the data of flat names, of the command and of a gateway's settings; None means left out."""
+    """Return the data of flat names, of the command and of a gateway's settings; None means left out.
+
+    `outside` is the only other package that may read the source.
+    """
     time_fields = {"time": time, "period": period, "timezone": None if timezone == "UTC" else timezone}
     if newlines_in_values or [table, split, *time_fields.values()] != [None] * 5:
         from dpselect.rows import CSV, Split, Table, Time
@@ -45,6 +49,8 @@ def dataset_of(
             with naming_parameter("time", "column"):
                 options["time"] = Time.from_flat(time_fields)
     data = Dataset(source, item=item, **options)
+    if outside is not None:
+        data._address = data._address.with_package(outside)
     return data if during is None else data.during(during)
 
 
@@ -67,7 +73,7 @@ def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **
 
 def missing_as_declared(source: object, types: Mapping[str, str], *, table: str | None = None) -> list[str]:
     """Count the missing values of each column of a declared type, one sentence each; reads rows, for their owner."""
-    from dpselect.engines import inspection
+    from dpselect.inspection import report
     from dpselect.rows import parse_types
 
-    return inspection.missing_as_declared(source, parse_types(types), table=table)
+    return report.missing_as_declared(source, parse_types(types), table=table)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.row_filter import parse
 
 # Moments as programs write them; the last has no later one in its own year.
@@ -86,7 +86,7 @@ def filled(*, infinite: bool = True) -> Workspace:
 def kept(workspace: Workspace, where: str) -> list[int]:
     """The rows that a filter keeps on DuckDB."""
     found = parse(where)
-    condition = found.sql({name: TYPES[name] for name in found.needs(tuple(TYPES))}, quoted, DUCKDB)
+    condition = found.sql({name: TYPES[name] for name in found.needs(tuple(TYPES))}, quoted, DUCKDB_SPELLING)
     return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE ({condition}) ORDER BY id")]
 
 

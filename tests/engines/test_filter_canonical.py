@@ -10,9 +10,9 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines import row_filter
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.filters.canonical import canonical
-from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from tests.engines.filter_rows import COLUMNS, CONDITIONS
 
@@ -107,7 +107,7 @@ def test_the_same_text_is_the_same_sql():
     for condition in CONDITIONS:
         read = row_filter.parse(condition)
         with contextlib.suppress(dps.ParameterError):  # it does not fit these types
-            sql = read.sql(types, lambda name: f'"{name}"', DUCKDB)
+            sql = read.sql(types, lambda name: f'"{name}"', DUCKDB_SPELLING)
             assert found.setdefault(read.canonical(types), sql) == sql
     assert len(found) > 100
 

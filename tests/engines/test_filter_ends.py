@@ -10,14 +10,15 @@ from functools import cache
 
 import pytest
 
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.filters.engines import DUCKDB, POSTGRES
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.values import Value, column_value
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import ParameterError
@@ -121,7 +122,7 @@ def on_duckdb() -> Iterator[Engine]:
     def ask(sql: str) -> Rows:
         return [row[1:] for row in workspace.rows(f"SELECT id, {sql} FROM ends ORDER BY 1")]
 
-    yield Engine(types, quoted, DUCKDB, "VARCHAR", ask)
+    yield Engine(types, quoted, DUCKDB_SPELLING, "VARCHAR", ask)
     workspace.close()
 
 
@@ -158,7 +159,7 @@ def on_postgres(new_database: Callable[[], str]) -> Iterator[Engine]:
     def ask(sql: str) -> Rows:
         return [row[1:] for row in workspace.fetch(f"SELECT id, {sql} FROM {schema}.ends ORDER BY 1")]
 
-    yield Engine(types, pg_quoted, POSTGRES, "text", ask)
+    yield Engine(types, pg_quoted, POSTGRES_SPELLING, "text", ask)
     workspace.close()
 
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters import casts, operations
-from dpselect.engines.filters.engines import POSTGRES
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
 from dpselect.engines.filters.values import Value, to_double
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
@@ -82,7 +82,7 @@ def on_postgres(new_database: Callable[[], str]) -> Iterator[Keep]:
 
     def keep(where: str) -> list[int]:
         found = parse(where)
-        condition = found.sql({name: PG_TYPES[name] for name in found.needs(NAMES)}, pg_quoted, POSTGRES)
+        condition = found.sql({name: PG_TYPES[name] for name in found.needs(NAMES)}, pg_quoted, POSTGRES_SPELLING)
         try:
             rows = open_[0].fetch(f"SELECT id FROM {schema}.t WHERE ({condition}) ORDER BY id")
         except DataError:

@@ -15,15 +15,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost
-from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
 from dpselect.engines.filters.functions import parse_call
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
+from dpselect.engines.spark.spelling import SPARK_SPELLING
 from dpselect.errors import ParameterError
 
 
@@ -89,7 +91,7 @@ def on_duckdb(sql: str, texts: list[str]) -> list[tuple[Any, ...]]:
 
 
 def test_a_pattern_means_what_like_means_on_duckdb():
-    assert differing(DUCKDB, "x", on_duckdb) == []
+    assert differing(DUCKDB_SPELLING, "x", on_duckdb) == []
     kept = [sum(right) for _, right in cases()[1].values()]
     assert sum(0 < one < len(cases()[0]) for one in kept) > 100
 
@@ -105,7 +107,7 @@ def test_a_pattern_means_what_like_means_on_postgres(new_database):
             return connection.execute(f"SELECT x, {sql} FROM t".replace("%%", "%").encode()).fetchall()
 
     # A statement of PostgreSQL's has at most 1664 columns.
-    assert differing(POSTGRES, "x", ask) == []
+    assert differing(POSTGRES_SPELLING, "x", ask) == []
 
 
 @pytest.mark.parametrize(("right", "broken"), [(r"\) >= [0-9]+", ") >= 0"), (r"greatest\(", "greatest(99, ")])
@@ -116,17 +118,17 @@ def test_ends_that_overlap_are_noticed(right, broken):
         assert re.search(right, sql)
         return on_duckdb(re.sub(right, broken, sql), texts)
 
-    assert differing(DUCKDB, "x", ask) != []
+    assert differing(DUCKDB_SPELLING, "x", ask) != []
 
 
 def test_no_engine_is_asked_for_any_letter_behind_any_letters():
     """There a matcher may try each letter of the pattern at each place of the text."""
     for pattern, _ in cases()[1].values():
-        for engine in (DUCKDB, POSTGRES, SPARK):
+        for engine in (DUCKDB_SPELLING, POSTGRES_SPELLING, SPARK_SPELLING):
             for quoted_text in re.findall(r"'((?:[^']|'')*)'", engine.compile_like("x", pattern)):
                 if "RLIKE" in engine.compile_like("x", pattern) and quoted_text.startswith("(?s)"):
                     assert re.fullmatch(r"\(\?s\)\^(\(\?>\.\*\?([A-Za-z0-9]|\\+x\{[0-9A-F]+\})+\))+", quoted_text)
-    for engine in (DUCKDB, POSTGRES, SPARK):
+    for engine in (DUCKDB_SPELLING, POSTGRES_SPELLING, SPARK_SPELLING):
         assert "%" not in engine.compile_like("x", Pattern.parse("a%b_c")).partition("right(")[2]
     for pattern in ("%_%", "%a_b%", "a%_%b", "%%_a%%"):
         with pytest.raises(ParameterError, match=r"a _ between two %\nhint: "):
@@ -135,10 +137,10 @@ def test_no_engine_is_asked_for_any_letter_behind_any_letters():
 
 def test_a_simple_pattern_stays_one_that_engines_know():
     for text in ("a%", "%a", "%a%", "a%b"):
-        assert DUCKDB.compile_like("x", Pattern.parse(text)) == f"x LIKE '{text}'"
-    assert DUCKDB.compile_like("x", Pattern.parse("a")) == "x = 'a'"
-    assert SPARK.compile_like("x", Pattern.parse("%a%")) == "(contains((x COLLATE UTF8_BINARY), 'a'))"
-    assert POSTGRES.compile_like("x", Pattern.parse("%a%")) == "(strpos((x COLLATE \"C\"), 'a') > 0)"
+        assert DUCKDB_SPELLING.compile_like("x", Pattern.parse(text)) == f"x LIKE '{text}'"
+    assert DUCKDB_SPELLING.compile_like("x", Pattern.parse("a")) == "x = 'a'"
+    assert SPARK_SPELLING.compile_like("x", Pattern.parse("%a%")) == "(contains((x COLLATE UTF8_BINARY), 'a'))"
+    assert POSTGRES_SPELLING.compile_like("x", Pattern.parse("%a%")) == "(strpos((x COLLATE \"C\"), 'a') > 0)"
 
 
 def test_a_date_is_a_day_of_the_calendar():
@@ -185,4 +187,4 @@ def test_any_text_is_a_filter_or_our_own_error(text):
         "d": filter_type("DATE"),
     }
     with contextlib.suppress(ParameterError):
-        parse(text).sql(types, quoted, DUCKDB)
+        parse(text).sql(types, quoted, DUCKDB_SPELLING)

@@ -7,10 +7,10 @@ import string
 
 import pytest
 
-from dpselect.engines.filters.engines import POSTGRES
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import filled
@@ -58,13 +58,13 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
     schema = next(one for one in workspace.path if not one.startswith("pg_"))
     for where, wanted in HERE.items():
         column = next(name for name in values if name in parse(where).columns)
-        condition = parse(where).sql(types, pg_quoted, POSTGRES)
+        condition = parse(where).sql(types, pg_quoted, POSTGRES_SPELLING)
         which = f"place < {len(values[column])} AND ({condition})"
         rows = workspace.fetch(f"SELECT place FROM {schema}.t WHERE {which} ORDER BY 1")
         assert [values[column][row[0]] for row in rows] == wanted, where
     for where in ("x + 1 > 0", "floor(x) = 5", "x % 2 = 0", "abs(x) > 0", "x::DECIMAL(10,2) > 0", "COALESCE(x, 0) > 0"):
         with pytest.raises(ParameterError, match=r"any number of digits|in a cast to an exact number"):
-            parse(where).sql(types, pg_quoted, POSTGRES)
+            parse(where).sql(types, pg_quoted, POSTGRES_SPELLING)
     workspace.close()
 
 
@@ -121,7 +121,7 @@ def test_a_text_of_a_megabyte_is_not_fetched(new_database, compression):
 
     kinds = {"x": "text", "y": "text", "j": "json", "c": "bpchar", "n": "numeric", "k": "numeric"}
     types = {name: pg_type("c", kind, "b", -1) for name, kind in kinds.items()}
-    asked = {name: parse(where).sql(types, pg_quoted, POSTGRES) for name, where in DEAR.items()}
+    asked = {name: parse(where).sql(types, pg_quoted, POSTGRES_SPELLING) for name, where in DEAR.items()}
     asked["a number"] = f"{types['x'].number.replace('{}', 'x')} > 1"
     letters = random.Random(1).choices(string.ascii_letters + string.digits, k=700_000)
     text = "f" + "".join(letters) + "x" * 300_000

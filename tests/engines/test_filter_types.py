@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
 
@@ -88,7 +88,7 @@ def test_no_value_of_any_type_makes_a_filter_fail(workspace, sql_type):
     written = 0
     for where in WORDS:
         try:
-            condition = parse(where).sql({"c": found, "d": found}, quoted, DUCKDB)
+            condition = parse(where).sql({"c": found, "d": found}, quoted, DUCKDB_SPELLING)
         except ParameterError:
             continue
         written += 1
@@ -102,5 +102,5 @@ def test_a_filter_of_a_column_with_a_collation_sees_letters(workspace):
     workspace.rows("INSERT INTO names VALUES ('a'), ('A'), ('b')")
     types = {"c": filter_type(str(workspace.rows("DESCRIBE names")[0][1]))}
     for where, count in (("c = 'a'", 1), ("c IN ('A', 'B')", 1), ("c > 'Z'", 2), ("c LIKE 'a'", 1)):
-        condition = parse(where).sql(types, quoted, DUCKDB)
+        condition = parse(where).sql(types, quoted, DUCKDB_SPELLING)
         assert workspace.rows(f"SELECT count(*) FROM names WHERE {condition}") == [(count,)]

@@ -14,11 +14,11 @@ from hypothesis import given
 
 import dpselect as dps
 from dpselect.command.main import main
-from dpselect.engines.duckdb.inspect import _is_record
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.inspection import inspect
-from dpselect.engines.sources.text_faults import csv_judge, find_faults, json_judge
 from dpselect.engines.sources.text_lines import Header, blocks
+from dpselect.inspection.files import _is_record
+from dpselect.inspection.report import inspect
+from dpselect.inspection.text_faults import csv_judge, find_faults, json_judge
 from tests.engines.test_awkward_rows import counts, texts
 from tests.engines.test_text_lines import CONTENT, records
 from tests.replay.odd_lines import LINES

@@ -14,10 +14,10 @@ from flint import arb, ctx
 import dpselect as dps
 from dpselect import mechanisms
 from dpselect.aggregates.groups import GroupedCounts
+from dpselect.forecast import planted
+from dpselect.forecast.planted import fewest_people, of_any, of_limited, of_sparse, of_union
 from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainSparse
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.queries import planted
-from dpselect.queries.planted import fewest_people, of_any, of_limited, of_sparse, of_union
 from dpselect.questions.parts import Method
 from dpselect.testing import Law, law
 from tests.exact.laws import BITS, law_of

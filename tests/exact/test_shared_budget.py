@@ -144,6 +144,77 @@ def test_the_law_of_bound_and_items_is_private(method):
     assert worst_of(law_of) > 0.01
 
 
+@pytest.fixture
+def three_methods(monkeypatch):
+    """Truncated geometric selection for a bound of 1, greedy updates for 2, rounds for 3; half of epsilon chooses."""
+    for module in (bound, terms):
+        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "ENOUGH", 3)
+        monkeypatch.setattr(module, "BOUND_SHARE", Fraction(1, 2))
+    monkeypatch.setattr(terms, "FEW", 2)
+    terms._mechanisms.cache_clear()
+    yield
+    terms._mechanisms.cache_clear()
+
+
+ALL, TWO, ONE = (0, 1, 2), (0, 1), (0,)
+PAYS = {"epsilon": 4, "delta": "0.02"}
+MANY_MORE = ((ALL, ALL), (ALL, ALL, ALL))  # items than the bound of greedy updates, which look at all of them
+ONE_OF_MANY = ((ONE, ONE), (ALL, ONE, ONE))
+NEIGHBOURS = (*(((), (added,)) for added in (ONE, TWO, ALL)), ((TWO, TWO), (TWO, TWO, TWO)), MANY_MORE, ONE_OF_MANY)
+
+
+def largest_part(neighbours, decide=lambda chosen, _: chosen):
+    """The largest excess of real calls over delta, both ways; `decide` says by which bound the method is taken."""
+    query = plan_of("union", method="by-bound", **PAYS)
+
+    @cache
+    def law_of(base):
+        sets = sets_of(base, 3)
+
+        def run(draws):
+            chosen = query.choice.of_sets(sets, draws)
+            union = BoundedUnion.with_bound(query, decide(chosen, base))
+            items = tuple(union.draw_level(sets, 0, draws, None))
+            return chosen, type(union.mechanisms[0]).__name__, items  # as a statement has them
+
+        return law(run)
+
+    excess = [
+        hockey_stick(law_of(one), law_of(other), query.total)
+        for pair in neighbours
+        for one, other in (pair, pair[::-1])
+    ]
+    return max(float(found.mid()) for found in excess) / float(query.delta)
+
+
+@pytest.mark.usefixtures("three_methods")
+def test_the_law_of_a_method_by_the_chosen_bound_is_private():
+    query = plan_of("union", method="by-bound", **PAYS)
+    methods = [terms.chosen_method(query, most) for most in query.choice.bounds]
+    assert methods == ["truncated-geometric", "greedy-geometric", "renyi-shaped"]
+    assert query.mechanisms(2)[0].max_items_per_user is None
+    assert 0.2 < largest_part(NEIGHBOURS) <= 1
+
+
+@pytest.mark.usefixtures("three_methods")
+def test_greedy_updates_at_the_whole_epsilon_are_too_much(monkeypatch):
+    """What chose the bound has spent a part of it: 2.2 times delta."""
+    whole = property(lambda plan: (plan.total, plan.shared.delta_of_others))
+    monkeypatch.setattr(terms.UnionTerms, "_of_others", whole)
+    assert largest_part([MANY_MORE]) > 2
+
+
+@pytest.mark.usefixtures("three_methods")
+def test_a_method_by_the_bound_that_nine_of_ten_users_really_have_is_too_much():
+    """The bound that is released is private, and a statement names the method: 50 times delta."""
+
+    def really(_, base):
+        return sorted(map(len, base))[len(base) * 9 // 10] if base else 1
+
+    assert largest_part([ONE_OF_MANY], really) > 49
+
+
 @pytest.mark.parametrize("share", [BOUND_SHARE, Fraction(1, 2)])
 @pytest.mark.usefixtures("few_bounds")
 def test_the_law_of_bound_items_and_ranking_is_private(monkeypatch, share):

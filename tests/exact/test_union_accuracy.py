@@ -10,8 +10,8 @@ import pytest
 from dpselect._ground.methods import NeedsBound, method_row, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
-from dpselect.queries.union.accuracy import found_accuracy, users_for
 from dpselect.testing import law
+from dpselect.utility.union_accuracy import found_accuracy, users_for
 
 ALONE = [name for name in names("union") if name != "renyi-shaped"]
 APART = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, partial, reduce
 
 import numpy as np
 import pytest
@@ -14,6 +14,8 @@ from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.testing import exact, law
+from dpselect.texts.text import NgramRange
+from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import plan_of
 from tests.exact.renyi_laws import call_law, delta_of, heavy, spent
 from tests.exact.union_laws import sets_of, subsets
@@ -101,6 +103,38 @@ def test_the_real_call_draws_counts_of_items_that_users_keep(monkeypatch):
         kept = [noise[middle + count - 3] * noise[middle], noise[middle + count - 2] * noise[middle - 1]]
         assert found[((0, count), (1, 0))] == pytest.approx(chances[(0, 1)] * sum(kept) / 2, rel=1e-2)
     assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+
+
+# ---- counts that are a step of their own ---------------------------------------------------------------------
+
+
+def delta_of_counts(variances, epsilon):
+    """Of whole noises of these variances, each on a shift of 1: the larger of both directions, over whole laws."""
+    laws = [gaussian(variance) for variance in variances]
+    here, there = (reduce(np.multiply.outer, [np.roll(noise, shift) for noise in laws]) for shift in (0, 1))
+    ways = ((here, there), (there, here))
+    return max(float(np.maximum(one - math.exp(epsilon) * other, 0).sum()) for one, other in ways)
+
+
+@pytest.mark.parametrize(("most", "shares"), [(1, ["1"]), (2, ["1"]), (1, ["1/4", "3/4"])])
+@pytest.mark.parametrize(("epsilon", "delta"), [("4", "0.004"), ("2", "4e-5")])
+def test_counts_apart_have_the_least_noise_of_their_price(most, shares, epsilon, delta):
+    """Of all levels together, at a quarter of epsilon and delta; a tenth less of it is too little."""
+    words = NgramRange(Tokenizer(), 1, len(shares)) if len(shares) > 1 else None
+    query = plan_of(
+        "union",
+        epsilon=epsilon,
+        delta=delta,
+        max_items_per_user=most,
+        method="weighted-gaussian",
+        counts=True,
+        **({"words": words, "shares": shares} if words else {}),
+    )
+    epsilon_of_counts, delta_apart = (float(part) for part in query.for_counts(most))
+    variances = [query.noise(level, most) for level in range(len(shares)) for _ in range(most)]
+    assert 0.7 * delta_apart < delta_of_counts(variances, epsilon_of_counts) <= delta_apart
+    assert delta_of_counts([variance * 9 / 10 for variance in variances], epsilon_of_counts) > delta_apart
+    assert sum(1 / (2 * variance) for variance in variances) <= query.rho_of_counts(most)
 
 
 # ---- one order ----------------------------------------------------------------------------------------------

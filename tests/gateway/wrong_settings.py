@@ -180,6 +180,16 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
         '"https://u:canary@x/y"',
         "[data.plays] source must be a path on this machine, or one postgresql:// or spark: address",
     ),
+    "source of another package": (
+        '"plays.parquet"',
+        '"records://u:canary@x"',
+        "[data.plays] outside must name the package that reads records:// addresses",
+    ),
+    "another package for a file": (
+        'source = "plays.parquet"',
+        'source = "plays.parquet"\noutside = "dps-rows"',
+        "[data.plays] outside must be left out if dpselect itself reads the source",
+    ),
     "source is a database among files": (
         '"plays.parquet"',
         '["a",\n"postgresql://h/d"]',

@@ -80,11 +80,16 @@ def _levels(said: Parameters) -> list[Fraction]:
 def _counts(said: Parameters) -> Finding:
     """Gaussian noise on the counts of what was released, with a price of its own."""
     epsilon, delta, rho = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts"), _rho_of_counts(said)
-    if rho is None:
+    counted = _counted_levels(said)
+    if rho is None or counted is None:
         return stated(NO_LENGTH)
-    needs, text = tails.zcdp_delta(rho, epsilon), _noise_of_counts(said)
-    text += f" need delta {told(needs)}"
-    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+    with precision():
+        needs, text = tails.zcdp_delta(rho, epsilon), _noise_of_counts(said)
+        less = tails.whole_square(said.whole("max_items_per_user") * len(counted), epsilon)
+        if said.number("deviation_of_counts") ** 2 > less:
+            needs = needs.min(tails.whole_gaussian_delta(_rho_of_counts(said, less) or rho, epsilon))
+        text += f" need delta {told(needs)}"
+        return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
 
 
 def _counts_of_budget(said: Parameters, budget: arb) -> Finding:
@@ -171,19 +176,28 @@ def _noise_of_counts(said: Parameters) -> str:
     return f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user,"
 
 
-def _rho_of_counts(said: Parameters) -> Fraction | None:
-    """The zCDP of all counts; the deviation is the largest of all levels. None if no level was counted."""
-    deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
+def _counted_levels(said: Parameters) -> list[Fraction] | None:
+    """How the lengths of n-grams that are counted share the price; None if none is."""
     parts = _levels(said)
     lengths = said.of.get("items_by_length")
-    if len(parts) > 1:
-        known = [str(length) for length in range(1, len(parts) + 1)]
-        names = [known.index(name) for name in lengths if name in known] if isinstance(lengths, dict) else []
-        if not names:
-            return None
-        parts = parts[min(names) :]
+    if len(parts) == 1:
+        return parts
+    known = [str(length) for length in range(1, len(parts) + 1)]
+    names = [known.index(name) for name in lengths if name in known] if isinstance(lengths, dict) else []
+    return parts[min(names) :] if names else None
+
+
+def _rho_of_counts(said: Parameters, less: Fraction = Fraction(0)) -> Fraction | None:
+    """The zCDP of all counts; the deviation is the largest of all levels. None if no level was counted.
+
+    Of noises whose variances are `less` by so much, where that is given.
+    """
+    deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
+    parts = _counted_levels(said)
+    if parts is None:
+        return None
     part = min(parts) / sum(parts)
-    return most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
+    return most / (2 * (deviation**2 - less) * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
 
 
 def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:

@@ -215,8 +215,17 @@ def test_auto_is_told_by_k_and_epsilon():
 
 
 def test_a_plan_takes_what_auto_says_and_tells_why():
-    assert plan(90, 10, method="auto").reason.endswith("It was chosen because k is large for epsilon.")
+    assert plan(90, 100, method="auto").reason.endswith("It was chosen because k is large for epsilon.")
     assert not plan(50, 10).reason.endswith("It was chosen because k is large for epsilon.")
+    larger = "It takes 100 items of a user, since a smaller max_items_per_user could find too little."
+    for bound, taken in ((1, 1), (2, 100), (99, 100), (100, 100), (200, 200)):
+        chosen = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound).selection
+        assert chosen.ready.max_items_per_user == taken
+        assert chosen.reason.endswith(larger) is (taken > bound)
+        named = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound, method="discover")
+        assert named.selection.ready.max_items_per_user == bound
+    too_small = plan_of("top_k", k=50, epsilon="0.02", delta="1e-6", max_items_per_user=3).selection
+    assert too_small.ready.max_items_per_user == 3
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
     few = {"k": 100, "epsilon": "0.019", "delta": "1e-6"}
     assert plan_of("top_k", **few).reason.endswith(f"It was chosen because k is large for epsilon. {helped}")

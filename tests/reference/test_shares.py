@@ -10,7 +10,7 @@ import dpselect as dps
 from dpselect._ground import parameters
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
-from dpselect.queries.price import by_share, number_at, place_of
+from dpselect.utility.price import by_share, number_at, place_of
 from tests.by_names import plan_of
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}

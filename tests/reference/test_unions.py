@@ -17,7 +17,6 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
-from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import sort_key
 from dpselect.queries.union.terms import best_method, chosen_method
@@ -25,6 +24,7 @@ from dpselect.release.archive import archive_release, restore_release
 from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
+from dpselect.utility.union_accuracy import users_for
 from tests.by_names import by_names, plan_of
 from tests.twins import unions as broken
 
@@ -436,12 +436,18 @@ def test_a_largest_bound_that_is_taken_from_the_data_is_refused():
     assert float(hockey_stick(*laws, Fraction(1)).mid()) == float(hockey_stick(*laws[::-1], Fraction(1)).mid()) == 0
 
 
+def of_equal_users(items, **more):
+    """A data set of 3000 users who have the same items."""
+    data = {"user": [u for u in range(3000) for _ in range(items)], "item": [str(i) for i in range(items)] * 3000}
+    return dps.Dataset(data, user="user", item="item", **more)
+
+
 def test_users_of_few_items_are_told_of_another_method():
     """Where a bound that was chosen, and so released, says that they are such; nowhere else."""
 
     def told(items, **more):
-        data = {"user": [u for u in range(3000) for _ in range(items)], "item": [str(i) for i in range(items)] * 3000}
-        said = by_names(dataset(data)).union(epsilon=5, delta="1e-6", **more).privacy.sentences
+        data = by_names(of_equal_users(items, budget=dps.Budget(epsilon=100, delta="1e-3")))
+        said = data.union(epsilon=5, delta="1e-6", **more).privacy.sentences
         return any("greedy-geometric" in sentence for sentence in said)
 
     assert told(2)
@@ -451,6 +457,73 @@ def test_users_of_few_items_are_told_of_another_method():
     assert not told(2, max_items_per_user=2)
     assert not told(2, method="weighted-gaussian")
     assert not told(2, in_engine=True)
+
+
+BY_BOUND = {1: "TruncatedGeometric", 2: "GreedyGeometric", 6: "GreedyGeometric", 8: "RenyiShaped"}
+
+
+@pytest.mark.parametrize("items", BY_BOUND)
+def test_where_no_account_is_kept_the_chosen_bound_decides_the_method(items):
+    """The question says so, and is another one than where an account is kept."""
+    alone, kept = of_equal_users(items), of_equal_users(items, budget=dps.Budget(epsilon=100, delta="1e-3"))
+    price = {"epsilon": 5, "delta": "1e-6"}
+    release = alone.union(**price)
+    assert release.privacy.mechanism == BY_BOUND[items]
+    assert release.privacy.parameters["max_items_per_user"] == items
+    assert release.question["method"] == "by-bound"
+    assert str(dps.check(release).verdict) == "follows"
+    assert alone.plan(dps.Union(), **price) == dps.Union(method="by-bound").at(**price)
+    assert kept.union(**price).privacy.mechanism == ("RenyiShaped" if items > 1 else "TruncatedGeometric")
+    assert kept.plan(dps.Union(), **price) == dps.Union().at(**price)
+    named = kept.ask(dps.Union(method="by-bound"), **price)
+    assert named.privacy.mechanism == BY_BOUND[items]
+    assert named.charged.numbers["repeated"] is False
+    said = " ".join(release.privacy.sentences)
+    assert ("An account that composes would pay more" in said) is (items in (2, 6))
+    assert ("Each user contributes at most" in said) is (items not in (2, 6))
+
+
+def test_only_a_plain_union_whose_bound_is_chosen_is_asked_so():
+    alone, bounded = of_equal_users(2), of_equal_users(2, max_items_per_user=2)
+    text = dps.Dataset({"user": [1], "text": ["a b"]}, user="user", item=dps.Text("text"))
+    plain, price = dps.Union(), {"epsilon": 5, "delta": "1e-6"}
+    for data, question in (
+        (alone, dps.Union(counts=True)),
+        (alone, dps.Union(by="item")),
+        (alone, dps.Union(method=dps.Method(in_engine=True))),
+        (alone, dps.Union(method="renyi-shaped")),
+        (bounded, plain),
+        (text, plain),
+    ):
+        assert data.plan(question, **price).question == question
+    assert alone.exclude(["a"]).plan(plain, **price).question == dps.Union(method="by-bound")
+    for data, question, parameter in (
+        (alone, dps.Union(counts=True, method="by-bound"), "counts"),
+        (alone, dps.Union(by="item", method="by-bound"), "by"),
+        (bounded, dps.Union(method="by-bound"), "max_items_per_user"),
+        (text, dps.Union(method="by-bound"), "ngrams"),
+    ):
+        with pytest.raises(dps.ParameterError, match=f"^{parameter} must be left out for by-bound"):
+            data.plan(question, **price)
+
+
+@pytest.mark.parametrize("epsilon", ["0.005", "0.3", "3"])
+def test_a_method_by_the_bound_has_what_the_choice_left(epsilon):
+    """Whatever rounds need: what answers a small bound is one step of the epsilon that is left, and of delta_N."""
+    price = {"epsilon": epsilon, "delta": "1e-6"}
+    free, plan = plan_of("union", **price), plan_of("union", method="by-bound", **price)
+    assert plan.choice == free.choice
+    assert plan.shared == free.shared
+    for most in (2, 6):
+        (mechanism,) = plan.mechanisms(most)
+        assert type(mechanism).__name__ == "GreedyGeometric"
+        assert mechanism.max_items_per_user is None
+        assert mechanism.epsilon == Fraction(epsilon) * Fraction(19, 20)
+        assert mechanism.delta == (plan.shared.delta_of_others if plan.shared else plan.delta)
+    for most in (1, 8):
+        assert plan.mechanisms(most) == free.mechanisms(most)
+    assert {chosen_method(plan, most) for most in range(2, 7)} == {"greedy-geometric"}
+    assert plan.key["method"] != free.key["method"]
 
 
 def test_values_of_several_types_stay_what_they_are():

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.queries.price import BOTTOM, TOP, ceiling_place, number_at, price_for
 from dpselect.questions.questions import OneEach
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.answers.target_accuracy import nth_best
+from dpselect.utility.price import BOTTOM, TOP, ceiling_place, number_at, price_for
 from tests.by_names import by_names, of_values, plan_of
 
 ROWS = {

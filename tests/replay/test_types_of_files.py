@@ -21,10 +21,10 @@ import pytest
 import dpselect as dps
 from dpselect._ground.periods import parse_periods
 from dpselect.engines.duckdb.dialect import counted_type
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, number_form, user_form
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.filters.values import column_value
 from dpselect.engines.sources.files import find_files
 from dpselect.engines.sources.scans.parquet import parquet_scan
@@ -97,7 +97,7 @@ def _forms(sql_type: str, asked: Any) -> Iterator[str]:
     roles = (
         lambda: user_form("x", sql_type) if "ZONE" not in sql_type else "epoch_us(x)",
         lambda: item_form("x", sql_type),
-        lambda: column_value("x", "x", filter_type(sql_type), DUCKDB).operand,
+        lambda: column_value("x", "x", filter_type(sql_type), DUCKDB_SPELLING).operand,
         lambda: f"CASE WHEN {row_time(asked, {'x': sql_type}, 'x').all} THEN 'inside' ELSE 'outside' END",
         lambda: number_form("x", sql_type),
     )

@@ -13,6 +13,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
+from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
 
 PRECISION = 128
@@ -41,6 +42,12 @@ def by_curve(epsilon: Fraction, delta: Fraction, noises: int) -> Calibration | N
     exponent = math.log(CLOSE * noises) - math.log(lost)
     wider = Fraction(math.ceil(exponent / (2 * math.pi**2) * STEPS) + 1, STEPS)
     return Calibration(1 / (2 * deviation**2), wider)
+
+
+def calibrations(epsilon: Fraction, delta: Fraction, noises: int) -> list[Calibration]:
+    """Calibrate by zCDP and by the exact curve, which needs less noise unless noise is very small."""
+    by_exact_curve = by_curve(epsilon, delta, noises)
+    return [Calibration(largest_rho(epsilon, delta)), *([] if by_exact_curve is None else [by_exact_curve])]
 
 
 def smallest_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -31,9 +31,9 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Inspect the source and print the report, which starts with a warning that it is not private."""
-    from dpselect.engines.inspection import IntendedUse, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
+    from dpselect.inspection.report import IntendedUse, inspect
     from dpselect.rows import parse_types
 
     source = asking.find_source(args)

@@ -27,6 +27,7 @@ class SourceKind(Enum):
     SPARK = auto()
     IBIS = auto()
     REMOTE = auto()  # a file at an address
+    OUTSIDE = auto()  # an address that nothing here reads: another package may
     PATHS = auto()  # files, folders or patterns on this machine
     OBJECT = auto()  # a frame, a connection, or nothing that can be read
 
@@ -40,6 +41,7 @@ class Address:
     table: str | None = None  # of a source that has several
     csv: CsvForm = USUAL_CSV
     types: Types = field(default_factory=dict)
+    package: str | None = None  # the only other package that may read it; any if None is named
 
     @classmethod
     def parse(
@@ -53,7 +55,11 @@ class Address:
                 kind = SourceKind.SPARK
             case str() if source.startswith(REMOTE):
                 kind = SourceKind.REMOTE
-            case str() | os.PathLike() | list() | tuple():
+            case str() if "://" in source:
+                kind = SourceKind.OUTSIDE
+            case str() | os.PathLike():
+                kind = SourceKind.PATHS
+            case list() | tuple() if all(isinstance(path, (str, os.PathLike)) for path in source):
                 kind = SourceKind.PATHS
             case _:
                 source = _unwrapped(source)
@@ -98,6 +104,10 @@ class Address:
 
         source, table = home_of(self.source, self.table)
         return Address.parse(source, table, csv=self.csv, types=self.types)
+
+    def with_package(self, package: str) -> Address:
+        """Return the same place, which no other package than this may read."""
+        return replace(self, package=package)
 
     def with_types(self, types: Types) -> Address:
         """Return the same place, of whose columns its owner declares these types."""

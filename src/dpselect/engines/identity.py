@@ -21,7 +21,7 @@ from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.files import Files, find_files
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state_files
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake
 from dpselect.engines.sources.tables import redact_address as place_of_table
 from dpselect.errors import DataError, ParameterError
 
@@ -42,7 +42,7 @@ def display_name(source: object) -> str:
             from dpselect.engines.spark.source import display_name
 
             return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-        case SourceKind.REMOTE | SourceKind.PATHS:
+        case SourceKind.REMOTE | SourceKind.OUTSIDE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
             path = os.fsdecode(source)  # type: ignore[arg-type] # it is a path
@@ -69,7 +69,7 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
             from dpselect.engines.sources.wrapped import ledger_name
 
             return ledger_name(source), False
-        case SourceKind.REMOTE:
+        case SourceKind.REMOTE | SourceKind.OUTSIDE:
             return _remote(source), False
     stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None
     if stamps is not None:
@@ -94,6 +94,8 @@ def _fingerprint(source: object) -> Json:
     if isinstance(source, str) and PREFIX in source:
         return None
     if is_lake(source):
+        from dpselect.engines.sources.iceberg_tables import state_files
+
         with suppress(OSError):
             return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state_files(source)] or None
         return None

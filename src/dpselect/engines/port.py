@@ -110,6 +110,11 @@ class Engine(Protocol):
         """The number of rows of a user that were kept when the data were prepared; None where all count."""
         ...
 
+    @property
+    def outside(self) -> str | None:
+        """The package that reads the rows, with its version, where it is not this one."""
+        ...
+
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 

@@ -1,4 +1,4 @@
-"""Which engine answers for a source: PostgreSQL and Spark for what is theirs, DuckDB for all else."""
+"""Which engine answers for a source: the one table of engines. Other packages are asked only about what none takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.keys import Key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.port import Engine, Tally
-from dpselect.errors import SourceError, came
+from dpselect.errors import SourceError, UnknownSourceError, came
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -43,29 +43,30 @@ def open_engine(
     if "logging" in sys.modules:
         from dpselect._ground.logs import LOG
 
-        LOG.debug("engine: %s", _NAMES.get(address.kind, "DuckDB"))
-    if not address.is_elsewhere:
-        from dpselect.engines.duckdb.engine import DuckDBEngine
-
-        return DuckDBEngine(address, **arguments)
-    if address.types:
+        LOG.debug(
+            "engine: %s", {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark"}.get(address.kind, "DuckDB")
+        )
+    if address.types and address.is_elsewhere:
         hint = "cast the column in a view"
         types = came(next(iter(address.types)))
         raise SourceError("types", "be left out for tables of PostgreSQL and Spark", types, hint)
-    from dpselect.engines.sql.engine import SqlEngine
+    match address.kind:  # only the engine that answers is imported
+        case SourceKind.POSTGRES:
+            from dpselect.engines.postgres.database import PostgresDatabase
+            from dpselect.engines.sql.engine import SqlEngine
 
-    return SqlEngine(_database(address.kind), address, **arguments)
+            return SqlEngine(PostgresDatabase, address, **arguments)
+        case SourceKind.SPARK:
+            from dpselect.engines.spark.database import SparkDatabase
+            from dpselect.engines.sql.engine import SqlEngine
 
+            return SqlEngine(SparkDatabase, address, **arguments)
+        case _:
+            from dpselect.engines.duckdb.engine import DuckDBEngine
 
-_NAMES = {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark"}
+            try:
+                return DuckDBEngine(address, **arguments)
+            except UnknownSourceError as error:
+                from dpselect.engines.outside import open_outside
 
-
-def _database(kind: SourceKind) -> Any:
-    """Return the class that opens a database elsewhere. Only the one that answers is imported."""
-    if kind is SourceKind.POSTGRES:
-        from dpselect.engines.postgres.database import PostgresDatabase
-
-        return PostgresDatabase
-    from dpselect.engines.spark.database import SparkDatabase
-
-    return SparkDatabase
+                return open_outside(address, arguments, error)

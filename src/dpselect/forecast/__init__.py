@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpselect.forecast.plan_forecast import compare_prices
+    from dpselect.forecast.planted import fewest_people
     from dpselect.forecast.work import BYTES_OF_A_ROW, WorkBound, bound_work
 
 _HOMES = {
@@ -19,6 +20,7 @@ _HOMES = {
     "WorkBound": "work",
     "bound_work": "work",
     "compare_prices": "plan_forecast",
+    "fewest_people": "planted",
 }
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "WorkBound",
     "bound_work",
     "compare_prices",
+    "fewest_people",
 ]
 
 __getattr__: Callable[[str], object] = lazy_attributes(__name__, _HOMES)

@@ -23,7 +23,7 @@ from dpselect.forecast.population import MAX_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.queries.top.groups import METHOD
-from dpselect.questions.parts import SET, Method
+from dpselect.questions.parts import BY_BOUND, SET, Method
 from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release import formatting
 from dpselect.release.release import Release
@@ -105,7 +105,8 @@ class Trial:
     @property
     def any_method(self) -> bool:
         """True if no method is named."""
-        return self.methods is None and (self.question.method is None or self.question.method.name is None)
+        method = self.question.method
+        return self.methods is None and (method is None or method.name in (None, BY_BOUND))
 
     def choose_methods(self, applicable: Sequence[str], hint: str | None = None) -> list[str]:
         """Return the methods that are tried, of those that apply."""

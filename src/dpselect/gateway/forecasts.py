@@ -7,12 +7,11 @@ from collections.abc import Collection, Sequence
 
 from dpselect import Population
 from dpselect._ground.parameters import float_rounded_up
-from dpselect.forecast import ForecastRow, compare_prices
+from dpselect.forecast import ForecastRow, compare_prices, fewest_people
 from dpselect.gateway.admission import with_limits
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.settings.server import Person
 from dpselect.ledger import Standing, quote_price, rounded_part
-from dpselect.queries import fewest_people
 from dpselect.release import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."

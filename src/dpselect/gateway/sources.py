@@ -25,7 +25,7 @@ def dataset_of(data: DataSettings, item: Key, **options: Any) -> Dataset:
         options = {"time": data.time, "period": data.period, "timezone": data.timezone, **options}
     if data.types:
         options["types"] = data.types
-    return flat.dataset_of(plain(data.source), item=plain(item) or None, **options)
+    return flat.dataset_of(plain(data.source), item=plain(item) or None, outside=data.outside, **options)
 
 
 class Sources:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import Store
-from dpselect.ledger.postgres_store import is_empty_postgres, open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, is_empty_sqlite, open_sqlite
 
 LedgerPlace = str | os.PathLike[str]
@@ -16,17 +15,29 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 def open_store(place: LedgerPlace) -> Store:
     """Open the store of an existing ledger."""
-    return open_postgres(str(place)) if _is_postgres(place) else open_sqlite(_path(place))
+    if _is_postgres(place):
+        from dpselect.ledger.postgres_store import open_postgres
+
+        return open_postgres(str(place))
+    return open_sqlite(_path(place))
 
 
 def create_store(place: LedgerPlace, *, may_exist: bool = False) -> Store:
     """Open the store of a ledger that is about to be made; a file without tables is allowed if it `may_exist`."""
-    return open_postgres(str(place)) if _is_postgres(place) else create_sqlite(_path(place), may_exist=may_exist)
+    if _is_postgres(place):
+        from dpselect.ledger.postgres_store import open_postgres
+
+        return open_postgres(str(place))
+    return create_sqlite(_path(place), may_exist=may_exist)
 
 
 def is_empty(place: LedgerPlace) -> bool:
     """Return whether there is neither a ledger nor anything else."""
-    return is_empty_postgres(str(place)) if _is_postgres(place) else is_empty_sqlite(_path(place))
+    if _is_postgres(place):
+        from dpselect.ledger.postgres_store import is_empty_postgres
+
+        return is_empty_postgres(str(place))
+    return is_empty_sqlite(_path(place))
 
 
 def _is_postgres(place: LedgerPlace) -> bool:

@@ -166,6 +166,7 @@ def _describe_source(data: Mapping[str, Json]) -> str:
     )
     table, snapshot = data.get("table"), data.get("snapshot")
     description += "" if table is None else f" table {_truncate(str(table))}"
+    description += "" if data.get("outside") is None else f" read by {_truncate(str(data['outside']))}"
     description += "" if data.get("user") is None else f" with users in {_format_columns(data['user'])}"
     return (description + ("" if snapshot is None else f" as of {_truncate(str(snapshot))}")).strip()
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError
+from dpselect.forecast.planted import CHANCE, fewest_people
 from dpselect.mcp.desk import describe_error
 from dpselect.mcp.protocol import failure_result
 from dpselect.queries.outline import plan_from_outline
-from dpselect.queries.planted import CHANCE, fewest_people
 from dpselect.release import formatting
 from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.calibration import largest_rho
-from dpselect.accounting.gaussian_curve import Calibration, by_curve
+from dpselect.accounting.gaussian_curve import calibrations
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
@@ -122,7 +121,7 @@ class HistogramGaussian(HistogramNoise):
         max_items = parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
         variance = min(
             max_items / (2 * calibration.rho) + calibration.wider
-            for calibration in _calibrations(epsilon, delta, max_items)
+            for calibration in calibrations(epsilon, delta, max_items)
         )
         set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=max_items, variance=variance)
         set_fields(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
@@ -227,7 +226,7 @@ class HistogramSharedGaussian(HistogramShared):
                     rho=calibration.rho,
                     wider=calibration.wider,
                 )
-                for calibration in _calibrations(epsilon, delta, moved)
+                for calibration in calibrations(epsilon, delta, moved)
             ),
             key=lambda noise: noise.variance,
         )
@@ -239,12 +238,6 @@ class HistogramSharedGaussian(HistogramShared):
         """The promise of all counts together in zCDP, with no failure beside it."""
         assert isinstance(self.noise, SharedGaussianNoise)
         return ZCDP(self.noise.rho)
-
-
-def _calibrations(epsilon: Fraction, delta: Fraction, noises: int) -> list[Calibration]:
-    """Calibrate by zCDP and by the exact curve, which needs less noise unless noise is very small."""
-    by_exact_curve = by_curve(epsilon, delta, noises)
-    return [Calibration(largest_rho(epsilon, delta)), *([] if by_exact_curve is None else [by_exact_curve])]
 
 
 def nearest(

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dpselect.queries.facts import Facts
     from dpselect.queries.parameters import Parameter, list_parameters, schemas, with_integers
     from dpselect.queries.plan import PLANS, Paying, Plan, parse_parts, plan_class, plan_question
-    from dpselect.queries.planted import fewest_people
 
 _HOMES = {
     "Facts": "facts",
@@ -20,7 +19,6 @@ _HOMES = {
     "Parameter": "parameters",
     "Paying": "plan",
     "Plan": "plan",
-    "fewest_people": "planted",
     "list_parameters": "parameters",
     "parse_parts": "plan",
     "plan_class": "plan",
@@ -35,7 +33,6 @@ __all__ = [
     "Parameter",
     "Paying",
     "Plan",
-    "fewest_people",
     "list_parameters",
     "parse_parts",
     "plan_class",

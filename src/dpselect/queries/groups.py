@@ -19,7 +19,6 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
-from dpselect.queries.union.accuracy import users_for
 from dpselect.questions.parts import ResolvedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
@@ -32,6 +31,7 @@ from dpselect.release.answers.group_sentences import (
 )
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Statement
+from dpselect.utility.union_accuracy import users_for
 
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
 FindGroups = Callable[[Draws, Progress | None], Any]

@@ -319,6 +319,11 @@ class Plan(ABC):
         return counting
 
     @classmethod
+    def for_no_account(cls, question: Question, facts: Facts) -> Question:  # noqa: ARG003 - of some it matters
+        """Return the question as it is asked where no account is kept, so that none pays more for another method."""
+        return question
+
+    @classmethod
     def needs_delta(cls, question: Any) -> bool:
         """Return whether the question needs a delta, named or not: here, to find groups."""
         by = getattr(question, "by", None)
@@ -441,7 +446,7 @@ def plan_question(
     if budget is None:
         hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
         raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
-    from dpselect.queries.price import by_share, three_digits
+    from dpselect.utility.price import by_share, three_digits
 
     share, sharing = Fraction(payment.share), budget.sharing
     if needs_delta:

@@ -22,7 +22,6 @@ from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.price import price_for
 from dpselect.queries.values import OfValues, answer_from_values
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.payment import Payment
@@ -35,6 +34,7 @@ from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Ranked, Statement
+from dpselect.utility.price import price_for
 
 if TYPE_CHECKING:
     from dpselect.queries.groups import InGroups

@@ -23,7 +23,6 @@ from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows, tighter_bound
 from dpselect.queries.plan import BoundDraw, Plan
-from dpselect.queries.price import price_for
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
@@ -35,6 +34,7 @@ from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
+from dpselect.utility.price import price_for
 
 FEWEST_SHARED = 3  # groups of a user from which on numbers can gain by noise that they share
 if TYPE_CHECKING:

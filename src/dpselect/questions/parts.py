@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 SET = "set"
+BY_BOUND = "by-bound"
+_WISHES = {"top_k": (SET,), "union": (BY_BOUND,)}  # names of the best method of a kind
 OPTIONS = ("k_bar", "in_engine", "popular")
 LIMITED = ("limited-domain", "limited-domain-sparse")
 
@@ -153,7 +155,7 @@ def _parse_popular(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def _parse_name(name: str, value: object) -> str:
-    known_names = [AUTO, SET, *dict.fromkeys(row.name for row in methods.METHODS)]
+    known_names = [AUTO, SET, BY_BOUND, *dict.fromkeys(row.name for row in methods.METHODS)]
     if not isinstance(value, str) or value not in known_names:
         raise ParameterError(name, "be the name of a method", came(value), parameters.suggest(value, known_names))
     return value
@@ -166,7 +168,8 @@ POPULAR = Kind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambd
 class Method(Value):
     """A method and its parameters, if dpselect should not choose. A method's name alone may be given instead.
 
-    `name` may also be "set": the best method for a top k without an order.
+    `name` may also be "set": the best method for a top k without an order; or "by-bound": the best one for a union by a
+    bound that it chooses, where no account composes.
     """
 
     error_noun: ClassVar[str] = "a method"
@@ -218,7 +221,7 @@ def _takes(verb: str, name: str | None, option: str) -> bool:
 
 def method_names(verb: str) -> list[str]:
     """Return the names that the method of a verb may have."""
-    return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
+    return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *_WISHES.get(verb, ())]
 
 
 def check_method_name(verb: str, name: object) -> None:

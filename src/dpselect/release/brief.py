@@ -31,7 +31,7 @@ from dpselect.release.accuracy import (
 )
 from dpselect.release.formatting import format_count
 from dpselect.release.scale import COUNTED, OF_RETURNED, THEREFORE, USERS_BY, format_items, score_name, unit_of_counts
-from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
+from dpselect.release.statement import OUTSIDE, PAID_AGAIN, Item, Kind, Receipt, Statement, describe_outside
 from dpselect.release.table import Leaflet, TextTable, wrap_text
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def describe_answer(answer: Answer, *, ranks_disagree: bool = False) -> list[str
         for line in (
             describe_accuracy(answer, ranks_disagree=ranks_disagree),
             describe_who_counts(answer),
+            describe_reader(answer),
             describe_price(answer),
         )
         if line
@@ -431,6 +432,12 @@ def _name_group_column(answer: Answer, sentence: str) -> str:
     """Return the sentence with the column of groups by its name, if there is one column."""
     columns = () if answer.groups is None else answer.groups.columns
     return sentence.replace("at most 1 group", f"one {formatting.text(columns[0])}") if len(columns) == 1 else sentence
+
+
+def describe_reader(answer: Answer) -> str:
+    """Return the sentence about another package that read the rows, if one did."""
+    package = answer.privacy.parameters.get(OUTSIDE)
+    return "" if package is None else describe_outside(str(package))
 
 
 def describe_price(answer: Answer) -> str:

@@ -17,7 +17,7 @@ from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 from dpselect.release.scale import LOST, ONCE_IN_EACH
-from dpselect.release.statement import Statement
+from dpselect.release.statement import OUTSIDE, Statement, describe_outside
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -26,7 +26,7 @@ UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts t
 USER = "user"
 ONE_USER = re.compile(r"\b(one|each|every|an?|any) user\b(?!')", re.IGNORECASE)
 PREPARED = ("max_rows_per_user", "prepared_period")
-ROW_FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", LOST, "keys", *PREPARED)
+ROW_FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", LOST, "keys", *PREPARED, OUTSIDE)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class OfRows:
     """The rows that a question is about: the columns of users, those of items if there are several, and the periods.
 
     `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line. `bound` is
-    the bound on rows of a user with which the data were prepared, if there was one.
+    the bound on rows of a user with which the data were prepared, if there was one. `outside` is the package that read
+    them, where it was another than this.
     """
 
     user: Key = "user"
@@ -42,6 +43,11 @@ class OfRows:
     periods: Periods | None = None
     keys: tuple[str, ...] = ()
     bound: RowBound | None = None
+    outside: str | None = None
+
+    def as_opened(self, keys: tuple[str, ...], bound: RowBound | None, outside: str | None) -> OfRows:
+        """Return what an open engine knows of its rows, too."""
+        return replace(self, keys=keys, bound=bound, outside=outside)
 
     @property
     def counting_period(self) -> str | None:
@@ -54,6 +60,11 @@ class OfRows:
         accuracy = release.accuracy if release.items else release.accuracy.without_items
         release = name_unit(replace(release, accuracy=accuracy), self._unit)
         statement = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+        if self.outside is not None:
+            sentences = (*statement.sentences, describe_outside(self.outside))
+            statement = replace(
+                statement, parameters={**statement.parameters, OUTSIDE: self.outside}, sentences=sentences
+            )
         release = replace(release, privacy=statement)
         if isinstance(self.user, tuple) or self.columns is not None:
             release = add_keys(release, self.user, self.columns)
@@ -86,6 +97,8 @@ class OfRows:
         if self.bound is not None:
             document["max_rows_per_user"] = self.bound.max_rows
             document |= {} if self.bound.period is None else {"prepared_period": self.bound.period}
+        if self.outside is not None:
+            document[OUTSIDE] = self.outside
         return document
 
     @classmethod
@@ -108,7 +121,10 @@ class OfRows:
             compared_names = _period_names(document["compared_with"]) or ()
             periods = periods.compared_with(compared_names, lost=flag(LOST, document.get(LOST, False)))
         keys = tuple(map(str, as_list("keys", document.get("keys", []), "be a list of columns")))
-        return cls(user, columns, periods, keys, _row_bound(*map(document.get, PREPARED)))
+        bound, outside = _row_bound(*map(document.get, PREPARED)), document.get(OUTSIDE)
+        if not isinstance(outside, str | None):
+            raise ParameterError(OUTSIDE, "be the name of the package that read the rows", came(outside))
+        return cls(user, columns, periods, keys, bound, outside)
 
 
 def _row_bound(max_rows: object, period: object) -> RowBound | None:

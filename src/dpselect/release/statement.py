@@ -27,7 +27,13 @@ else:
 
 FROM_ZERO = "counted_from"  # the parameter of a statement whose item is a place in an array
 PAID_AGAIN = "asking again is charged again, because these rows may have changed"
+OUTSIDE = "outside"  # the parameter of a statement that names another package that read the rows
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
+
+
+def describe_outside(package: str) -> str:
+    """Return the sentence about another package that read the rows."""
+    return f"{formatting.text(package)}, which is not part of dpselect, read the rows: the promise depends on it too."
 
 
 class Kind(StrEnum):

@@ -13,15 +13,17 @@ import pytest
 from hypothesis import given, settings
 
 from dpselect import filter_texts as filters
+from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
 from dpselect.engines.filters.cost import BYTES, CONSTANTS, RowCost
-from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
 from dpselect.engines.filters.operations import _OPERATIONS
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Node, Operation
+from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
+from dpselect.engines.spark.spelling import SPARK_SPELLING
 from dpselect.errors import ParameterError
 from tests.engines import filter_words
 from tests.engines.filter_rows import TYPES
@@ -113,7 +115,7 @@ def test_the_cost_of_a_filter(where, costs):
 
 _READS = ("translate(", "lower(", "upper(", "length(", "right(", "left(", "substring(", "trim(", "strpos(", "contains(",
           "starts_with(", "ends_with(", "startswith(", "endswith(", " || ", " LIKE ")  # fmt: skip
-ENGINES = (DUCKDB, POSTGRES, SPARK)
+ENGINES = (DUCKDB_SPELLING, POSTGRES_SPELLING, SPARK_SPELLING)
 CALLS = 24
 """Parentheses that an operator is written with, where it is written once; most of them stand around a column."""
 
@@ -243,7 +245,7 @@ def test_long_texts_are_missing_on_duckdb():
         connection.executemany("INSERT INTO t VALUES (?, 1)", [[text] for text in texts]).fetchall()
         return [(row[0], row[1:]) for row in connection.execute(f"SELECT t, {sql} FROM t").fetchall()]
 
-    missing(DUCKDB, {"t": filter_type("VARCHAR"), "n": filter_type("BIGINT")}, quoted, ask)
+    missing(DUCKDB_SPELLING, {"t": filter_type("VARCHAR"), "n": filter_type("BIGINT")}, quoted, ask)
 
 
 def test_long_texts_are_missing_on_postgres(new_database):
@@ -260,10 +262,10 @@ def test_long_texts_are_missing_on_postgres(new_database):
             rows = connection.execute(f"SELECT t, {sql} FROM t".replace("%%", "%").encode()).fetchall()
             return [(row[0], row[1:]) for row in rows]
 
-    missing(POSTGRES, {"t": pg_type("c", "text", "b", -1), "n": pg_type("c", "int8", "b", -1)}, pg_quoted, ask)
+    missing(POSTGRES_SPELLING, {"t": pg_type("c", "text", "b", -1), "n": pg_type("c", "int8", "b", -1)}, pg_quoted, ask)
 
 
-@pytest.mark.parametrize("engine", [DUCKDB, POSTGRES, SPARK])
+@pytest.mark.parametrize("engine", [DUCKDB_SPELLING, POSTGRES_SPELLING, SPARK_SPELLING])
 def test_only_constants_are_listed_behind_in(engine):
     """DuckDB makes of a list with one column in it as many comparisons, each with a copy of what is looked for."""
     number = filter_type("BIGINT")
@@ -297,7 +299,7 @@ def test_duckdb_looks_up_a_long_list_wherever_it_stands(column, constants):
         f"({listed}) IS NULL": 1,
     }.items():
         found = parse(where)
-        condition = found.sql({name: types[name] for name in found.needs(tuple(types))}, quoted, DUCKDB)
+        condition = found.sql({name: types[name] for name in found.needs(tuple(types))}, quoted, DUCKDB_SPELLING)
         query = f"SELECT count(*) FROM t WHERE {condition}"
         assert connection.execute(query).fetchall() == [(fit,)]
         assert "Hash Join" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
@@ -309,7 +311,7 @@ def test_postgres_looks_up_whole_numbers_of_one_size():
 
     many = ", ".join(map(str, range(51)))
     for name, form in (("int2", 'CAST("n" AS int8)'), ("int4", 'CAST("n" AS int8)'), ("int8", '"n"')):
-        written = parse(f"n IN ({many})").sql({"n": pg_type("c", name, "b", -1)}, quoted, POSTGRES)
+        written = parse(f"n IN ({many})").sql({"n": pg_type("c", name, "b", -1)}, quoted, POSTGRES_SPELLING)
         assert f"{form} IN (" in written.replace('("n")', '"n"')
 
 
@@ -319,12 +321,12 @@ def test_json_and_long_char_of_postgres_are_no_texts_of_filters():
 
     columns = {name: pg_type("c", name, "b", -1) for name in ("json", "jsonb", "bpchar")}
     columns["c1025"] = pg_type("c", "bpchar", "b", 1029)
-    assert parse("c1024 = 'a'").sql({"c1024": pg_type("c", "bpchar", "b", 1028)}, quoted, POSTGRES)
+    assert parse("c1024 = 'a'").sql({"c1024": pg_type("c", "bpchar", "b", 1028)}, quoted, POSTGRES_SPELLING)
     for name in columns:
-        assert parse(f"{name} IS NULL").sql(columns, quoted, POSTGRES) == f'(("{name}") IS NULL)'
+        assert parse(f"{name} IS NULL").sql(columns, quoted, POSTGRES_SPELLING) == f'(("{name}") IS NULL)'
         for where in (f"{name} = '1'", f"starts_with({name}, '1')", f"length({name}) = 1", f"{name}::BIGINT = 1"):
             with pytest.raises(ParameterError, match=name):
-                parse(where).sql(columns, quoted, POSTGRES)
+                parse(where).sql(columns, quoted, POSTGRES_SPELLING)
 
 
 def test_a_longer_text_that_is_read_is_noticed(monkeypatch):

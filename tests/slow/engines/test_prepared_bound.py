@@ -14,11 +14,11 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.command.main import main
-from dpselect.engines.preparation import findings
 from dpselect.engines.prepared import preparing
 from dpselect.engines.prepared.file import read_state
 from dpselect.errors import ParameterError
 from dpselect.flat import prepare
+from dpselect.inspection.prepared import prepared_findings
 from dpselect.testing import ExactDraws, Law, law
 from tests.engines.opened import DuckDBEngine
 from tests.exact.laws import BITS, same
@@ -143,7 +143,7 @@ def test_the_rule_is_kept_and_shown(tmp_path):
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
     path = prepared(ALL, tmp_path / "data.prepared")
     assert read_state(str(path)).rules.max_rows_per_user == MOST
-    assert any("at most 3 rows of a user" in one for one in findings(str(path)))
+    assert any("at most 3 rows of a user" in one for one in prepared_findings(str(path)))
     more = pa.table({"user": ["heavy"], "item": [1], "minutes": [1.0], "day": [datetime.date(2026, 1, 5)]})
     with pytest.raises(ParameterError, match="be left out if rows are added, or be 3 as before, got '4'"):
         prepare(more, to=path, add=True, max_rows_per_user=4)

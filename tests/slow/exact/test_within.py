@@ -21,12 +21,12 @@ from dpselect.mechanisms.gaps import FACTORS, exponential, failure_per_step, kth
 from dpselect.mechanisms.shared_noise import SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
-from dpselect.queries.price import ceiling_place, number_at
-from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
 from dpselect.release.answers.target_accuracy import TargetAccuracy
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
+from dpselect.utility.price import ceiling_place, number_at
+from dpselect.utility.union_accuracy import users_for
 from tests.by_names import plan_of
 from tests.exact.joint_laws import sorted_grid
 from tests.exact.laws import law_of

@@ -107,6 +107,9 @@ def asked() -> dict[str, Callable[[], dps.Release]]:
         by_names(dps.Dataset(ROWS, user="user", item="item", max_items_per_user=most)) for most in (None, 3, 1)
     )
     single = by_names(dps.Dataset({"user": list(range(3000)), "item": ["a"] * 3000}, user="user", item="item"))
+    few = by_names(
+        dps.Dataset({"user": list(range(3000)) * 2, "item": ["a"] * 3000 + ["b"] * 3000}, user="user", item="item")
+    )
     ages = by_names(dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age"))
     of_groups = by_names(dps.Dataset(ROWS, user="user", item="w"))
     words = by_names(dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2))))
@@ -122,6 +125,7 @@ def asked() -> dict[str, Callable[[], dps.Release]]:
         "discover of one": partial(one.top_k, 30, epsilon=1, method="discover", counts=True),
         "discover, chosen bound": partial(free.top_k, 30, epsilon=1, method="discover"),
         "union, chosen bound": partial(free.union, epsilon=1, counts=True),
+        "union, method by the chosen bound": partial(few.union, epsilon=5, delta="1e-6"),
         "union, chosen bound of one": partial(single.union, epsilon=5, delta="1e-6", counts=True),
         "union, counts that decided": partial(bounded.union, epsilon=1, method=DECIDES, counts=True),
         "text, counts that decided": partial(of_words, method=DECIDES, counts=True),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpselect.engines.filters import values
-from dpselect.engines.filters.engines import SPARK
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.values import Value
 from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.engines.spark.dialect import spark_type
+from dpselect.engines.spark.spelling import SPARK_SPELLING
 from tests.engines.filter_ends import COLUMNS, ONLY_DUCKDB, ROWS
 from tests.engines.test_filter_ends import SOME, Engine, Rows, on_duckdb, wrong
 
@@ -39,7 +39,7 @@ def on_spark(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[En
     def ask(sql: str) -> Rows:
         return [tuple(row)[1:] for row in session.sql(f"SELECT id, {sql} FROM ends ORDER BY 1").collect()]
 
-    yield Engine(types, spark_quoted, SPARK, "STRING", ask)
+    yield Engine(types, spark_quoted, SPARK_SPELLING, "STRING", ask)
     frame.unpersist()
 
 
@@ -62,10 +62,10 @@ def of_38(_: int, scale: int, spelling: Spelling) -> str:
 
 TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "its own abs, which rounds to 34 digits": (
-        "abs(d36_2a) = -d36_2a", lambda patch: patch.setitem(SPARK.functions, "ABS", "abs({0})")
+        "abs(d36_2a) = -d36_2a", lambda patch: patch.setitem(SPARK_SPELLING.functions, "ABS", "abs({0})")
     ),
     "its own sign, which does too": (
-        "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK.functions, "ABS", "greatest({0}, -{0})")
+        "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK_SPELLING.functions, "ABS", "greatest({0}, -{0})")
     ),
     "a product of more digits than its type keeps": (
         "d36_18a * 0.01", lambda patch: patch.setattr(values, "ROUNDED", 38)

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.filters.engines import SPARK
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.engines.spark.dialect import spark_type
+from dpselect.engines.spark.spelling import SPARK_SPELLING
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.errors import ParameterError
 from tests.engines import filter_rows, filter_words
@@ -38,7 +38,7 @@ def asked(frame: DataFrame) -> ReadRequest:
 def written(database: SparkDatabase, where: str) -> str:
     found = parse(where)
     types = {name: database.types[name] for name in found.needs(NAMES)}
-    return f"({found.sql(types, spark_quoted, SPARK)})"
+    return f"({found.sql(types, spark_quoted, SPARK_SPELLING)})"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_pattern_means_what_like_means_on_spark(spark):
         session.createDataFrame([(text,) for text in [*texts, None]], "x string").createOrReplaceTempView("matched")
         return [tuple(row) for row in session.sql(f"SELECT x, {sql} FROM matched").collect()]
 
-    assert differing(SPARK, "x", ask) == []
+    assert differing(SPARK_SPELLING, "x", ask) == []
 
 
 def test_long_texts_are_missing_on_spark(spark):
@@ -152,4 +152,4 @@ def test_long_texts_are_missing_on_spark(spark):
         frame.createOrReplaceTempView("long_texts")
         return [(row[0], tuple(row[1:])) for row in session.sql(f"SELECT t, {sql} FROM long_texts").collect()]
 
-    missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
+    missing(SPARK_SPELLING, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)

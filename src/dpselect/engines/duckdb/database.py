@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpselect._ground.row_bound import RowBound
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, pack_values
-from dpselect.engines.duckdb.scans import CountRequest, missing_column
+from dpselect.engines.duckdb.scans import CountRequest, Scan, Select, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
@@ -33,12 +33,26 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
     from dpselect.engines.address import Address
+    from dpselect.engines.filters.spelling import Spelling
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.engines.sources.scans.columns import ColumnType
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OwnersRows:
+    """The rows of an open engine, as the inspection of their owner counts them. No question uses it."""
+
+    workspace: Workspace
+    scan: Scan
+    columns: Sequence[str]
+    select: Select
+    """The users u and items i of the rows that count, in SQL, by the SQL of all rows."""
+    conditions: Mapping[str, str]
+    """What a row must be to count, in SQL, by what is said of the rows that are not."""
 
 
 class DuckDBDatabase(Database):
@@ -109,6 +123,13 @@ class DuckDBDatabase(Database):
         self._scan.check_unchanged()
 
     # ---- how columns are read
+
+    @property
+    def spelling(self) -> Spelling:
+        """The way in which filters and periods are written."""
+        from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
+
+        return DUCKDB_SPELLING
 
     @property
     def filter_types(self) -> Mapping[str, SqlType]:
@@ -276,10 +297,11 @@ class DuckDBDatabase(Database):
         """Drop every table and the spilled files."""
         self.workspace.close()
 
-    def findings(self, counted_rows: str) -> Iterator[str]:
-        """Yield what the owner should know of all rows, and of those that count. Nothing of it is private."""
-        from dpselect.engines.duckdb.inspect import row_findings
+    def owners_rows(self, counted_rows: str) -> OwnersRows:
+        """Return what the owner's inspection needs to count all rows, and those that count. Nothing of it is private.
 
+        `counted_rows` are those that count, in SQL.
+        """
         request, conditions = self._request, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
             conditions["without a user"] = self._raw_key(request.users).present
@@ -292,7 +314,7 @@ class DuckDBDatabase(Database):
         def select(source: str) -> str:
             return f"SELECT * FROM {counted_rows.replace(self.source, f'({self.select(source)})')}"
 
-        yield from row_findings(self.workspace, self._scan.with_duplicates(), self._columns, select, conditions)
+        return OwnersRows(self.workspace, self._scan.with_duplicates(), self._columns, select, conditions)
 
     def _raw_key(self, columns: Sequence[str]) -> DuckDBKey:
         """Return the key of columns of a user or an item as the source has them."""
@@ -303,9 +325,7 @@ class DuckDBDatabase(Database):
         """The filter as SQL."""
         if self._request.condition is None:
             return None
-        from dpselect.engines.filters.engines import DUCKDB as SPELLING
-
-        return self._request.condition.sql(self.filter_types, quoted, SPELLING)
+        return self._request.condition.sql(self.filter_types, quoted, self.spelling)
 
     # ---- what DuckDB does better
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dpselect.engines.duckdb.database import DuckDBDatabase
+from dpselect.engines.duckdb.database import DuckDBDatabase, OwnersRows
 from dpselect.engines.sql.engine import SqlEngine
 
 if TYPE_CHECKING:
@@ -20,6 +19,6 @@ class DuckDBEngine(SqlEngine):
     def __init__(self, address: Address, **arguments: Any) -> None:
         super().__init__(DuckDBDatabase, address, **arguments)
 
-    def findings(self) -> Iterator[str]:
-        """Yield what the owner should know of the rows. Nothing of it is private."""
-        return self._database.findings(self._rows)
+    def owners_rows(self) -> OwnersRows:
+        """Return the rows for the inspection of their owner. Nothing of it is private."""
+        return self._database.owners_rows(self._rows)

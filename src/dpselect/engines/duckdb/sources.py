@@ -13,8 +13,7 @@ from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import find_files
 from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
-from dpselect.engines.sources.wrapped import in_memory
-from dpselect.errors import SourceError, came
+from dpselect.errors import SourceError, UnknownSourceError, came
 
 __all__ = ["Scan", "open_scan"]
 
@@ -61,19 +60,22 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
         return open_file_scan(workspace, files, address.types, csv=csv)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _open_connection_table(workspace, source, table)
-    refuse_table(table)
     if isinstance(source, duckdb.DuckDBPyRelation):
         from dpselect.engines.duckdb.relation_scan import RelationScan
 
+        refuse_table(table)
         return workspace.guarded(lambda: RelationScan.from_relation(source))
     from dpselect.engines.sources.frames import frame_of
 
     frame = workspace.guarded(lambda: frame_of(source))
-    if frame is not None:
-        from dpselect.engines.duckdb.frame_scan import FrameScan
+    if frame is None:
+        from dpselect.engines.sources.wrapped import in_memory
 
-        return FrameScan(frame.names, frame, fixed=True)
-    raise SourceError("source", _MUST, f"an object of type {type(source).__name__}", in_memory(source))
+        raise UnknownSourceError("source", _MUST, f"an object of type {type(source).__name__}", in_memory(source))
+    from dpselect.engines.duckdb.frame_scan import FrameScan
+
+    refuse_table(table)
+    return FrameScan(frame.names, frame, fixed=True)
 
 
 def _open_database_table(workspace: Workspace, path: str, table: str | None) -> Scan:

@@ -15,7 +15,6 @@ from dpselect._ground.columns import has_one_type
 from dpselect._ground.temporary import Folder
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
-from dpselect.engines.sources.array_columns import scannable_array
 from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
@@ -36,6 +35,8 @@ def write_parquet(columns: Mapping[str, npt.NDArray[Any] | Codes], path: str | o
 
 def _to_array(values: npt.NDArray[Any] | Codes) -> npt.NDArray[Any]:
     if not isinstance(values, tuple):
+        from dpselect.engines.sources.array_columns import scannable_array
+
         return scannable_array(values)
     codes, names = values
     # One Python text per name, not one per row.

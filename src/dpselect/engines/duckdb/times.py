@@ -19,11 +19,11 @@ def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeri
     Some values without a declared type may have a zone, which is lost.
     """
     from dpselect._ground.periods import UTC
-    from dpselect.engines.filters.engines import DUCKDB
+    from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
     from dpselect.engines.row_periods import row_periods
 
     sql_type = types[periods.column]
     if sql_type == OBJECT and periods.timezone != UTC:
         hint = "give dates, timestamps or texts in an array or a frame that has their type"
         raise SourceError("timezone", "be UTC if a column of times has no declared type", periods.timezone, hint)
-    return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB)
+    return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB_SPELLING)

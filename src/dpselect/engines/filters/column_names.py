@@ -7,6 +7,7 @@ wherever DuckDB does, which sees no case of ASCII letters, and Spark, which lowe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
@@ -67,3 +68,16 @@ def refuse_twins_of_source(columns: Iterable[str], place_in_source: str, hint: s
 
 def _format_twins(twins: Sequence[str]) -> str:
     return " and ".join(map(repr, twins))
+
+
+def make_unique(names: Iterable[str]) -> list[str]:
+    """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
+    unavailable: set[str] = set()
+    unique_names = []
+    for position, name in enumerate(names):
+        base = name or f"column{position}"
+        candidates = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
+        fresh = next(candidate for candidate in candidates if candidate not in unavailable)
+        unavailable.add(fresh)
+        unique_names.append(fresh)
+    return unique_names

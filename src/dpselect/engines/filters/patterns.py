@@ -114,3 +114,8 @@ class Matcher:
             inner = f"substring({sql}, {len(first) + 1}, greatest(CAST(length({sql}) AS INTEGER) - {ends}, 0))"
             tests.append(self.holds(inner if ends else sql, between))
         return f"({' AND '.join(tests)})" if tests else self.begins(sql, ())
+
+
+def write_plain(piece: Piece, write: Callable[[str], str]) -> str:
+    """Return a piece whose letters all match themselves as a literal."""
+    return write("".join(map(str, piece)))

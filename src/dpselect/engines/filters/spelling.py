@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 
 from dpselect.engines.filters.cost import BYTES
 from dpselect.engines.filters.patterns import Pattern
@@ -92,3 +93,29 @@ class Spelling:
         """
         anchored = self.anchored.replace("{}", pattern)
         return self.matches.replace("[]", f"'{anchored}'").replace("{}", sql)
+
+
+# ---- what several engines spell alike ----
+
+ASCII_CASE = {
+    "LOWER": f"translate({{0}}, '{ascii_uppercase}', '{ascii_lowercase}')",
+    "UPPER": f"translate({{0}}, '{ascii_lowercase}', '{ascii_uppercase}')",
+}
+SHARED_FUNCTIONS = {
+    "BYTES": "octet_length({0})",
+    "LENGTH": "CAST(length({0}) AS BIGINT)",
+    "LEFT": "left({0}, {1})",
+    "RIGHT": "right({0}, {1})",
+    "SUBSTRING": "substring({0}, {1}, {2})",
+    "||": "({0} || {1})",
+    "ABS": "abs({0})",
+    "FLOOR": "floor({0})",
+    "CEIL": "ceil({0})",
+    "%": "mod({0}, {1})",
+}
+DATE_PARTS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def quote_text(text: str) -> str:
+    """Return a literal whose quotes are doubled."""
+    return "'" + text.replace("'", "''") + "'"

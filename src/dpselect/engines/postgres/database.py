@@ -7,7 +7,7 @@ cursor. Keys, domains and released items travel beside the statement, where the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from dpselect.engines.postgres.tables import read_columns
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 from dpselect.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.engines.filters.spelling import Spelling
 
 
 class PostgresDatabase(DatabaseElsewhere):
@@ -38,6 +41,13 @@ class PostgresDatabase(DatabaseElsewhere):
         except BaseException:
             self._workspace.close()
             raise
+
+    @property
+    def spelling(self) -> Spelling:
+        """The way in which filters and periods are written."""
+        from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
+
+        return POSTGRES_SPELLING
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """Return all rows of one query."""

@@ -22,7 +22,7 @@ from dpselect.engines.sources.tables import (
     redact_address,
     refuse_missing_package,
 )
-from dpselect.errors import DataError, SourceError, missing_source_error
+from dpselect.errors import DataError, SourceError, UnknownSourceError, missing_source_error
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -151,7 +151,7 @@ def unlike_parquet(paths: Sequence[str]) -> str:
 
 def _expand_element(element: object) -> list[str]:
     if not isinstance(element, (str, os.PathLike)):
-        raise SourceError("source", "be a list of paths", f"an element of type {type(element).__name__}")
+        raise UnknownSourceError("source", "be a list of paths", f"an element of type {type(element).__name__}")
     if is_lake(element):
         raise SourceError(
             "source", "name a table or an address on its own", f"{redact_address(os.fsdecode(element))!r} among files"
@@ -160,7 +160,7 @@ def _expand_element(element: object) -> list[str]:
     if "://" in path:
         hint = "download it, or pass the Arrow table that pyarrow.parquet.read_table makes of it"
         start = path.partition("://")[0]  # the rest may hold a password
-        raise SourceError(
+        raise UnknownSourceError(
             "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
         )
     if os.path.isdir(path):

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.array_columns import Narrowed, narrow_dict, scannable_array
 from dpselect.engines.sources.arrow_columns import declared_type, to_readable
 from dpselect.engines.sources.objects import encode_texts, encode_values
 from dpselect.engines.sources.polars_counts import count_users
 from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type
-from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, SourceError
 
 _ANEW = "every question reads the rows again"
@@ -78,7 +78,7 @@ def _select_columns(
 
 
 def _names(columns: Iterable[object]) -> tuple[str, ...]:
-    return tuple(unique(map(str, columns)))
+    return tuple(make_unique(map(str, columns)))
 
 
 def _arrow(source: object) -> Any:

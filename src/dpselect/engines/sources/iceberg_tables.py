@@ -6,7 +6,6 @@ the other: whoever writes the next description gets the last from there.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -15,9 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from dpselect.engines.sources.tables import (
+    BESIDE,
+    DESCRIPTION,
+    find_descriptions,
+    is_description,
+    is_remote,
+    path_of,
+)
 from dpselect.errors import SourceError
 
-DESCRIPTION = ".metadata.json"
 _WHICH = "name the one that its catalog has, table.metadata_location, as the source"
 
 
@@ -37,19 +43,14 @@ class _Description:
         return self.table == other.table and any(_number(commit) >= first for commit in commits)
 
 
-def is_iceberg(path: str) -> bool:
-    """Return whether a path is a description of an Iceberg table, or the folder of one."""
-    return _is_description(path) or bool(_descriptions(path))
-
-
 def metadata_of(path: str) -> list[str]:
     """Return the descriptions that may be the table's state: the one that is named, or the newest of a folder.
 
     Those that no other lists and no commit excludes; whether a catalog has taken the last one no folder tells.
     """
-    if _is_description(path):
+    if is_description(path):
         return [path]
-    descriptions = _descriptions(path)
+    descriptions = find_descriptions(path)
     if hinted := _hinted(path, descriptions):
         return [hinted]
     heads: list[_Description] = []
@@ -61,9 +62,18 @@ def metadata_of(path: str) -> list[str]:
     return sorted(head.path for head in last or heads)
 
 
+def state_files(source: str | os.PathLike[str]) -> list[str]:
+    """Return the files whose last write tells which state of a table this is, SQLite's too; none at an address."""
+    path = path_of(source)
+    if is_remote(source):
+        return []
+    logs = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
+    return metadata_of(path) or [path, *(log for log in logs if os.path.exists(log) and os.path.getsize(log))]
+
+
 def folder_of(path: str) -> str:
     """Return the folder of the table that a path names."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(path))) if _is_description(path) else os.path.abspath(path)
+    return os.path.dirname(os.path.dirname(os.path.abspath(path))) if is_description(path) else os.path.abspath(path)
 
 
 def open_table(path: str) -> tuple[Any, list[str]]:
@@ -112,14 +122,6 @@ def _locator(folder: str, location: str) -> Callable[[str], str]:
 def _local(location: str) -> str:
     """Return a place without the scheme of local files, which writers spell file:///, file:/ or not at all."""
     return re.sub("^file:(//[^/]*)?(?=/)", "", location)
-
-
-def _is_description(path: str) -> bool:
-    return path.lower().endswith(DESCRIPTION) and os.path.isfile(path)
-
-
-def _descriptions(folder: str) -> list[str]:
-    return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{DESCRIPTION}")))
 
 
 def _number(path: str) -> int:

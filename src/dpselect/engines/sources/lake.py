@@ -10,9 +10,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.array_columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
-from dpselect.engines.sources.iceberg_tables import open_table
+from dpselect.engines.sources.iceberg_tables import open_table, state_files
 from dpselect.engines.sources.sqlite_tables import read_batches, read_schema
 from dpselect.engines.sources.tables import (
     is_iceberg_table,
@@ -21,15 +22,13 @@ from dpselect.engines.sources.tables import (
     redact_address,
     refuse_missing_package,
     refuse_table,
-    state_files,
 )
-from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, SourceError
 
 
 def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
     """Return a table of this schema; `read` opens a new RecordBatchReader of the columns at some positions."""
-    names = tuple(unique(schema.names))
+    names = tuple(make_unique(schema.names))
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         distinct = sorted(set(positions))

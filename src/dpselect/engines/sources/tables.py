@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import sys
@@ -9,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
-from dpselect.engines.sources.iceberg_tables import is_iceberg, metadata_of
 from dpselect.errors import SourceError, came, install_hint
 
 SQLITE = (".sqlite", ".sqlite3")
 BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
 STORES = ("s3://", "gs://")
+DESCRIPTION = ".metadata.json"  # of an Iceberg table
 REMOTE = (*STORES, "https://", "http://")
 
 
@@ -22,7 +23,7 @@ def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a source is Parquet at an address, an Iceberg table, or SQLite."""
     if not isinstance(source, (str, os.PathLike)):
         return False
-    return is_remote(source) or is_sqlite(_path(source)) or is_iceberg(_path(source))
+    return is_remote(source) or is_sqlite(path_of(source)) or is_iceberg(path_of(source))
 
 
 def is_sqlite(path: str) -> bool:
@@ -54,6 +55,21 @@ def _is_instance(source: object, package: str, name: str) -> bool:
     return module is not None and isinstance(source, getattr(module, name))
 
 
+def is_iceberg(path: str) -> bool:
+    """Return whether a path is a description of an Iceberg table, or the folder of one."""
+    return is_description(path) or bool(find_descriptions(path))
+
+
+def is_description(path: str) -> bool:
+    """Return whether a path is a description of an Iceberg table."""
+    return path.lower().endswith(DESCRIPTION) and os.path.isfile(path)
+
+
+def find_descriptions(folder: str) -> list[str]:
+    """Return the descriptions of an Iceberg table in its folder, none if it is no such folder."""
+    return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{DESCRIPTION}")))
+
+
 def is_table(folder: str) -> bool:
     """Return whether a folder is that of a Delta or Iceberg table. Some of its files may be of an older state."""
     return is_delta(folder) or is_iceberg(folder)
@@ -70,15 +86,6 @@ def redact_address(address: str) -> str:
     return re.sub("//.*(@|%40)", "//", public, flags=re.DOTALL)
 
 
-def state_files(source: str | os.PathLike[str]) -> list[str]:
-    """Return the files whose last write tells which state of a table this is; none at an address."""
-    path = _path(source)
-    if is_remote(source):
-        return []
-    logs = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
-    return metadata_of(path) or [path, *(log for log in logs if os.path.exists(log) and os.path.getsize(log))]
-
-
 def refuse_table(table: str | None) -> None:
     """Refuse the name of a table for a source that is one."""
     if table is not None:
@@ -86,7 +93,8 @@ def refuse_table(table: str | None) -> None:
         raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 
-def _path(source: str | os.PathLike[str]) -> str:
+def path_of(source: str | os.PathLike[str]) -> str:
+    """Return the path of a source, with the home of its user."""
     return os.path.expanduser(os.fsdecode(source))
 
 

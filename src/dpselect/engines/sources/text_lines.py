@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
@@ -138,7 +138,7 @@ def read_header(path: str, kind: str, form: CsvForm) -> Header | None:
             and len(line) <= LONGEST
             and not _duplicate_position(names)
         ):
-            return Header(delimiter, tuple(unique(names)), form.skip + 1, form.encoding)
+            return Header(delimiter, tuple(make_unique(names)), form.skip + 1, form.encoding)
     except (*UNREADABLE, UnicodeError):
         pass
     if (position := _duplicate_position(names)) is not None:  # in a file without a header the names would be data
@@ -161,16 +161,3 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
         return []
-
-
-def unique(names: Iterable[str]) -> list[str]:
-    """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
-    unavailable: set[str] = set()
-    unique_names = []
-    for position, name in enumerate(names):
-        base = name or f"column{position}"
-        candidates = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-        fresh = next(candidate for candidate in candidates if candidate not in unavailable)
-        unavailable.add(fresh)
-        unique_names.append(fresh)
-    return unique_names

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from dpselect.engines.filters.spelling import Spelling
+
 # Up to this number of kept rows one task reads them. Spark would keep as many parts as it shuffles into, 200 unless the
 # session sets another number, and each question would start a task for every part, and as many for each shuffle.
 MAX_ROWS_PER_TASK = 300_000
@@ -64,6 +66,13 @@ class SparkDatabase(DatabaseElsewhere):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def spelling(self) -> Spelling:
+        """The way in which filters and periods are written."""
+        from dpselect.engines.spark.spelling import SPARK_SPELLING
+
+        return SPARK_SPELLING
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """Return all rows of one query."""

@@ -17,6 +17,7 @@ from dpselect._ground.keys import key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
+from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
+    from dpselect.engines.filters.spelling import Spelling
     from dpselect.engines.row_filter import Hint, RowFilter
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.texts.token_stream import TokenStream
@@ -89,6 +91,12 @@ class Database(ABC):
     holds: bool = False
     """Are kept results tables whose values can be kept again unchanged?"""
 
+    @property
+    def spelling(self) -> Spelling:
+        """The way in which filters and periods are written."""
+        requirement = "be left out, as time, for rows of an engine that has no spelling of filters"
+        raise SourceError("where", requirement, self.dialect.name)
+
     # ---- how columns are read
 
     @property
@@ -118,13 +126,12 @@ class Database(ABC):
 
     def time(self, periods: Periods) -> RowPeriods:
         """Return the periods over the column of times."""
-        from dpselect.engines.filters.engines import SPELLINGS
         from dpselect.engines.row_periods import row_periods
 
         name = periods.column
         if (undeclared_text := self.types[name].undeclared) is not None:
             undeclared_text.refuse("times")
-        return row_periods(periods, self.dialect.quote(name), self.filter_types[name], SPELLINGS[self.dialect.name])
+        return row_periods(periods, self.dialect.quote(name), self.filter_types[name], self.spelling)
 
     def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
         """Refuse a source whose schema may have changed since it was read."""

@@ -54,6 +54,9 @@ class SqlEngine(QuestionsByGroup):
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
+    outside: str | None = None
+    """The package that reads the rows, with its version, where it is not this one."""
+
     def __init__(
         self,
         open_database: Callable[[Address, ReadRequest], Database],
@@ -153,6 +156,10 @@ class SqlEngine(QuestionsByGroup):
     def check_unchanged(self) -> None:
         """Refuse a source whose schema may have changed since it was read."""
         self._database.check_unchanged()
+
+    def try_columns(self) -> None:
+        """Ask for the rows of the question, and for none of them: whatever its columns are not is refused now."""
+        self._database.rows(f"SELECT * FROM {self._rows} AS t WHERE 1 = 0")
 
     @property
     def state(self) -> str | None:
@@ -340,9 +347,8 @@ class SqlEngine(QuestionsByGroup):
 
     def _compile_filter(self, condition: RowFilter) -> str:
         """Compile the filter to the database's own SQL."""
-        from dpselect.engines.filters.engines import SPELLINGS
-
-        return condition.sql(self._database.filter_types, self._dialect.quote, SPELLINGS[self._dialect.name])
+        database = self._database
+        return condition.sql(database.filter_types, self._dialect.quote, database.spelling)
 
     @property
     def _bound(self) -> tuple[int, str] | None:

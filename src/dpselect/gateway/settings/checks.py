@@ -75,6 +75,11 @@ def _server_cautions(settings: Settings) -> Iterator[str]:
 def _data_cautions(settings: Settings) -> Iterator[str]:
     owners = [person for person in settings.people.values() if person.role is Role.OWNER]
     for name, data in settings.data.items():
+        if data.outside is not None:
+            yield (
+                f"the promise of {name} depends on {data.outside}, which reads its rows and is not part of dpselect; "
+                "how long it takes may tell of rows too"
+            )
         if Address.parse(data.source).is_elsewhere and data.snapshot is None:
             yield f"every question to {name} is charged again, because a database does not report changes: set snapshot"
         if data.approve and not any(owner.data is None or name in owner.data for owner in owners):

@@ -217,8 +217,8 @@ def _ledger(text: str, info: ValidationInfo) -> str:
 
 
 def _source(value: object, info: ValidationInfo) -> str | tuple[str, ...]:
-    """Parse files, a folder, or a database's address."""
-    if is_address(value):
+    """Parse files, a folder, a database's address, or one that another package reads."""
+    if is_address(value) or Address.parse(value).kind is SourceKind.OUTSIDE:
         return str(value)
     sources = value if isinstance(value, (list, tuple)) else [value]
     if not sources:

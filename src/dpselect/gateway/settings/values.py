@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from dpselect._ground.parameters import MAX_LISTED_SIZE, suggest
-from dpselect.engines import Address, Grid, Totals
+from dpselect.engines import Address, Grid, SourceKind, Totals
 from dpselect.errors import ParameterError, came
 from dpselect.forecast import BYTES_OF_A_ROW
 from dpselect.gateway.settings import kinds
@@ -116,6 +116,8 @@ class DataSettings(Named):
     source: kinds.Source = Field(repr=False)
     """A file, a folder, a glob or a list of files ([data](data.md)), a file of [prepared data](prepared.md), or
     with `table` a `postgresql://` or `spark:` address."""
+    outside: kinds.Text | None = Field(default=None, validate_default=True)
+    """The [package](outside.md) that reads the source, if dpselect itself does not: no other package is asked."""
     user: kinds.AKey | None = Field(default=None, validate_default=True)
     """The key of the user; prepared data have it. Nobody can ask about its columns."""
     items: kinds.Keys
@@ -200,6 +202,19 @@ class DataSettings(Named):
             raise WrongError("must be files, a Delta table, a database or prepared data", hint)
         return source
 
+    @field_validator("outside")
+    @classmethod
+    def _reads_source(cls, package: str | None, info: ValidationInfo) -> str | None:
+        """Refuse an address that nothing reads, and a package that is not needed."""
+        source = info.data.get("source")
+        is_outside = source is not None and Address.parse(source).kind is SourceKind.OUTSIDE
+        if is_outside and package is None:
+            hint = "source is a path on this machine, or one postgresql:// or spark: address"
+            raise WrongError(f"must name the package that reads {str(source).partition('://')[0]}:// addresses", hint)
+        if package is not None and source is not None and not is_outside:
+            raise WrongError("must be left out if dpselect itself reads the source")
+        return package
+
     @field_validator("user")
     @classmethod
     def _is_given(cls, user: Key | None, info: ValidationInfo) -> Key | None:
@@ -237,8 +252,8 @@ class DataSettings(Named):
         """Refuse what goes only with files, or only without, and does not fit the source."""
         source = info.data.get("source")
         kind = None if source is None else _kind_of_source(source)
-        is_database = kind in ("address", "duckdb")
-        if info.field_name == "table" and value is None and is_database:
+        is_database = kind in ("address", "duckdb", "outside")
+        if info.field_name == "table" and value is None and is_database and kind != "outside":
             raise WrongError("must be given: which of the database is meant?")
         if info.field_name == "table" and value and not is_database and kind not in ("folder", None):
             raise WrongError("must be left out if the source is files")
@@ -283,6 +298,8 @@ class DataSettings(Named):
 def _kind_of_source(source: str | tuple[str, ...]) -> str:
     """Return the kind of a source by its name, or `folder` if the name has no known kind."""
     address = Address.parse(source)
+    if address.kind is SourceKind.OUTSIDE:
+        return "outside"
     return "address" if address.is_elsewhere else address.file_kind or "folder"
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from dpselect._ground.domain import Domain, max_domain_size
 from dpselect.errors import ParameterError
-from dpselect.queries.price import price_for
 from dpselect.queries.top.selection import Selection
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_ranking
+from dpselect.utility.price import price_for
 
 Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""

@@ -28,7 +28,6 @@ from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
-from dpselect.queries.union.accuracy import found_accuracy
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
@@ -43,6 +42,7 @@ from dpselect.release.answers.union_sentences import add_in_engine
 from dpselect.release.measures import describe_measures
 from dpselect.release.release import Release
 from dpselect.release.statement import Ended, Statement
+from dpselect.utility.union_accuracy import found_accuracy
 
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine

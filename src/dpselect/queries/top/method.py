@@ -10,7 +10,7 @@ from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
 from dpselect.queries.top.selection import Selection, TopRequest
-from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER
+from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER, describe_larger_bound
 
 DISCOVER = "discover"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -20,6 +20,7 @@ FEWEST_TO_DISCOVER = 20
 FEWEST_OF_SPARSE = 3
 FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
 MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
+LEAST_TO_DISCOVER = 100  # items of a user in the union: fewer often cut what makes items common
 MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
 
 
@@ -54,6 +55,8 @@ def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Frac
         method = best_unknown_method(parameters.listed_size("k", request.k), epsilon, delta, bound)
         method = SPARSE if request.by_weight and method == DISCOVER else method
         reason = "" if method == LIMITED else LARGE_K
+        if method == DISCOVER and not request.gains and _has_larger_union(epsilon, delta, bound):
+            bound, reason = LEAST_TO_DISCOVER, reason + describe_larger_bound(LEAST_TO_DISCOVER)
         if method == SPARSE and not request.by_weight and bound is None and is_for_a_union(request.k, epsilon):
             reason += BOUND_HELPS
         if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
@@ -99,6 +102,15 @@ def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, max_items: i
     if k < FEWEST_OF_SPARSE or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
     return _discovered_if_possible(epsilon, delta, max_items, SPARSE) if is_for_a_union(k, epsilon) else SPARSE
+
+
+def _has_larger_union(epsilon: Fraction, delta: Fraction, max_items: int | None) -> bool:
+    """Return whether a discovery takes more items of a user than so many, as what ranks them does.
+
+    A bound of 1 is taken at its word: of users who have one item each a union of one item finds more.
+    """
+    is_few = max_items is not None and 1 < max_items < LEAST_TO_DISCOVER
+    return is_few and _discovered_if_possible(epsilon, delta, LEAST_TO_DISCOVER) == DISCOVER
 
 
 def is_for_a_union(k: int, epsilon: Fraction) -> bool:

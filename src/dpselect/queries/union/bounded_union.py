@@ -21,7 +21,6 @@ from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.queries.union.accuracy import found_accuracy
 from dpselect.queries.union.bound import BOUND_SHARE
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
@@ -32,6 +31,7 @@ from dpselect.release.answers.written_release import Interval, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
+from dpselect.utility.union_accuracy import found_accuracy
 
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "order")  # those that a statement has
@@ -54,6 +54,12 @@ class BoundedUnion:
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
         return cls.with_bound(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
+
+    @property
+    def items_of_users(self) -> int | None:
+        """The bound on the items with which a user takes part; None where a greedy update looks at all of them."""
+        bound: int | None = self.mechanisms[-1].max_items_per_user
+        return bound
 
     @cached_property
     def counts_decide(self) -> bool:
@@ -163,7 +169,7 @@ class BoundedUnion:
         """Return from how many users on an item is found, and how near the counts are."""
         users_condition = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_accuracy(
-            self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), users_condition, self.scale
+            self.mechanisms[-1], self.items_of_users, len(self.terms.parts), users_condition, self.scale
         )
         if self.counts_decide:
             widths = [mechanism.width(BETA) for mechanism in self.mechanisms[self.terms.first :]]
@@ -176,9 +182,9 @@ class BoundedUnion:
     def scale(self) -> Scale:
         """The users who are counted: each for a few of the items that came back, or of all that they have."""
         only_returned = not self.counts_decide
-        terms, max_items = self.terms, self.max_items_per_user
+        terms = self.terms
         return Scale(
-            items=max_items,
+            items=self.items_of_users,
             only_returned=only_returned,
             items_are_pairs=bool(terms.by),
             period=terms.period,
@@ -196,10 +202,10 @@ class BoundedUnion:
         if not shared:
             parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
-            union_sentences.describe_method(name, was_named=terms.requested_name != AUTO),
+            union_sentences.describe_method(name, was_named=not terms.is_free),
             *union_sentences.describe_levels(terms.parts),
             union_sentences.describe_bound(
-                bound,
+                self.items_of_users,
                 share_of_bound=BOUND_SHARE if terms.chosen else None,
                 shared=shared,
                 in_groups=bool(terms.by),
@@ -212,7 +218,9 @@ class BoundedUnion:
                 parameters["bound_in_budget"] = True
             elif terms.shared is not None:
                 parameters["order_of_other_bounds"] = terms.shared.order
-            if terms.requested_name == AUTO and terms.words is None and not terms.in_engine:
+            if self.items_of_users is None and bound is not None:
+                sentences.append(union_sentences.describe_choice_of_method(bound, BOUND_SHARE))
+            elif terms.requested_name == AUTO and terms.words is None and not terms.in_engine:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.accounting.prices import Price, ceiling, divergence, up
@@ -20,12 +19,12 @@ from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
-from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
+from dpselect.queries.union.terms import COUNT_SHARE, FEW, FOR_FEW, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.union_sentences import describe_method
+from dpselect.release.answers.union_sentences import describe_method, describe_method_for_few
 from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
 from dpselect.texts.token_stream import TokenStream, release_levels
@@ -38,7 +37,8 @@ class UnionPlan(UnionTerms):
     @property
     def reason(self) -> str:
         """The reason for this method."""
-        return describe_method(self.method, was_named=self.requested_name != AUTO)
+        reason = describe_method(self.method, was_named=not self.is_free)
+        return f"{reason} {describe_method_for_few(FOR_FEW, FEW)}" if self.by_bound else reason
 
     @property
     def accuracy(self) -> Accuracy:

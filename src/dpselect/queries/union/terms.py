@@ -14,14 +14,13 @@ from dpselect._ground import methods
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
 from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import Calibration, calibrations
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import typed_name
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
+from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan
-from dpselect.queries.price import price_for
-from dpselect.queries.union.accuracy import looks_at_others, users_for
 from dpselect.queries.union.bound import (
     BOUND_SHARE,
     BOUNDS,
@@ -31,17 +30,21 @@ from dpselect.queries.union.bound import (
     bounds_with_curve,
     shared_budget,
 )
+from dpselect.questions.parts import BY_BOUND, Method
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Union
+from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import NgramRange, level_shares
+from dpselect.utility.price import price_for
+from dpselect.utility.union_accuracy import looks_at_others, users_for
 
 ROUNDS = "renyi-shaped"
 ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
-WITH_POPULAR = "greedy-geometric"
+WITH_POPULAR = FOR_FEW = "greedy-geometric"
+FEW = 6  # a chosen bound up to which it finds more than rounds; measured, docs/methods-compared.md
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts that are a step of their own
 COUNTS_OF_BUDGET = Fraction(1, 2)  # of a Renyi budget, for counts: as many items as without a budget in common
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
@@ -78,6 +81,8 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
         if self.by and self.popular:
             raise ParameterError("by", "be left out if popular is given", "both", hint)
+        if self.by_bound:
+            self._refuse_what_no_bound_decides()
         bound, chooses_bound = _bound(self.requested_name, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
         set_fields(self, bound=bound, chosen=chooses_bound, parts=parts)
@@ -85,6 +90,12 @@ class UnionTerms(Plan):
         if self.in_engine:
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
+
+    @classmethod
+    def for_no_account(cls, question: Question, facts: Facts) -> Question:
+        """Return a plain union whose bound is to be chosen as one whose method that bound decides."""
+        is_plain = question == Union() and facts.max_items_per_user is None and facts.words is None
+        return Union(method=Method(BY_BOUND)) if is_plain else question
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:  # noqa: ARG003
@@ -117,6 +128,16 @@ class UnionTerms(Plan):
         if self.how.name is not None:
             return self.how.name
         return WITH_POPULAR if self.popular else AUTO
+
+    @property
+    def by_bound(self) -> bool:
+        """The bound that is chosen decides which method answers, and no account that composes is looked at."""
+        return self.how.name == BY_BOUND
+
+    @property
+    def is_free(self) -> bool:
+        """No method was named."""
+        return self.requested_name in (AUTO, BY_BOUND)
 
     @property
     def method(self) -> str:
@@ -216,7 +237,7 @@ class UnionTerms(Plan):
     @property
     def shared(self) -> SharedBudget | None:
         """The budget that the choice of a bound and all that follows share, where rounds may answer."""
-        if not self.chosen or self.by or self.requested_name not in (AUTO, ROUNDS) or not self._with_curve():
+        if not self.chosen or self.by or not self._may_have_rounds or not self._with_curve():
             return None
         return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
 
@@ -248,8 +269,12 @@ class UnionTerms(Plan):
     @property
     def choice(self) -> BoundChoice:
         """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
-        curves = self._with_curve() if self.requested_name in (AUTO, ROUNDS) else ()
+        curves = self._with_curve() if self._may_have_rounds else ()
         return BoundChoice(self.for_bound, curves or BOUNDS)
+
+    @property
+    def _may_have_rounds(self) -> bool:
+        return self.is_free or self.requested_name == ROUNDS
 
     def _with_curve(self) -> tuple[int, ...]:
         share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
@@ -269,7 +294,13 @@ class UnionTerms(Plan):
         if self.counts_share(max_items):
             rho: Fraction = self.mechanisms(max_items)[0].rho_of_counts
             return rho
-        return largest_rho(*self.for_counts(max_items))
+        return self._calibration_of_counts(max_items).rho
+
+    def _calibration_of_counts(self, max_items: int | None) -> Calibration:
+        """Return the narrower calibration of counts that are a step of their own, those of all levels together."""
+        moved, shown_levels = max_items or 1, len(self.parts) - self.first
+        found = calibrations(*self.for_counts(max_items), moved * shown_levels)
+        return min(found, key=lambda noise: moved / (2 * noise.rho) + noise.wider)
 
     def noise(self, level: int, max_items: int) -> Fraction:
         """Return the variance of the noise on the counts of a level.
@@ -277,7 +308,9 @@ class UnionTerms(Plan):
         A user moves at most `max_items` of them by 1 each.
         """
         part = self.parts[level] / sum(self.parts[self.first :])
-        return Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
+        variance = Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
+        is_apart = self.for_counts(max_items)[0] > 0
+        return variance + self._calibration_of_counts(max_items).wider if is_apart else variance
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
@@ -285,6 +318,19 @@ class UnionTerms(Plan):
             raise ParameterError("in_engine", "be left out if the items are those of a text", "True", hint)
         if self.most is not None and self.most > MOST_SHARES:
             raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.most)
+
+    def _refuse_what_no_bound_decides(self) -> None:
+        """Refuse what the method of a bound was not measured for; it chooses that bound."""
+        given = {
+            "max_items_per_user": super().most,
+            "counts": self.counts or None,
+            "by": self.by or None,
+            "ngrams": self.words,
+        }
+        for name, value in given.items():
+            if value is not None:
+                hint = "leave method out: the best one for these is taken"
+                raise ParameterError(name, f"be left out for {BY_BOUND}", came(value), hint)
 
     def _refuse_what_cannot_be_made(self) -> None:
         """Make the mechanisms now, since the ceiling is reserved by the time that the bound is known."""
@@ -295,16 +341,18 @@ class UnionTerms(Plan):
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 share = self.counts_share(ENOUGH)
                 raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
-        elif self.requested_name != AUTO:
+        elif not self.is_free:
             self.mechanisms(1)
             self.mechanisms(BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
     """Return the name of the method that answers, for users of at most `max_items` items."""
-    if plan.requested_name != AUTO:
+    if not plan.is_free:
         return plan.requested_name
     max_items = plan.choice.bounds[-1] if max_items is None else max_items
+    if plan.by_bound and 1 < max_items <= FEW:
+        return FOR_FEW
     return best_method(*plan.after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
 
@@ -317,7 +365,8 @@ def _mechanisms(plan: UnionTerms, max_items: int | None, _popular: str) -> tuple
     epsilon, delta = plan.for_union(max_items)
     row = methods.method_row("union", chosen_method(plan, max_items))
     options: dict[str, object] = {}
-    if row.bound is not NeedsBound.NONE and max_items is not None:
+    needs_bound = row.bound is NeedsBound.REQUIRED or (row.bound is NeedsBound.OPTIONAL and not plan.by_bound)
+    if needs_bound and max_items is not None:
         options["max_items_per_user"] = max_items
     if plan.popular:
         options["popular"] = plan.popular
@@ -385,7 +434,7 @@ def _bound(method: str, stated: int | None, *, counted: bool) -> tuple[int | Non
         raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(stated))
     if method == ONE_ITEM or stated is not None:
         return stated or 1, False
-    is_needed = method == AUTO or methods.method_row("union", method).bound is NeedsBound.REQUIRED
+    is_needed = method in (AUTO, BY_BOUND) or methods.method_row("union", method).bound is NeedsBound.REQUIRED
     return None, is_needed or counted
 
 

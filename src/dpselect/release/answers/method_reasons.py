@@ -36,6 +36,11 @@ _OF_LOSSES = {
 }
 
 
+def describe_larger_bound(max_items_per_user: int) -> str:
+    """Say why a discovery takes more items of a user than was said."""
+    return f" It takes {max_items_per_user} items of a user, since a smaller max_items_per_user could find too little."
+
+
 def limited_by_group(*, groups_listed: bool) -> str:
     """Return the reason for limited domain in every group."""
     reason = f"{_in_groups(groups_listed)}limited domain looks only at the k_bar + 1 items with the most users of each"

@@ -17,6 +17,7 @@ ADDED_IN_ENGINE = (
     "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
 )
+_COMPOSES = "An account that composes would pay more for it."
 _FOR_FEW, _FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 
 
@@ -55,6 +56,20 @@ def describe_bound(
         return f"{sentence}."
     in_budget = ", in the same Rényi budget" if shared else ""
     return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon{in_budget}."
+
+
+def describe_choice_of_method(max_items_per_user: int, share: Fraction) -> str:
+    """Say by which bound, chosen privately, the method was taken; users take part with all of their items."""
+    return (
+        f"About nine of ten users have at most {format_items(max_items_per_user)}; that number was chosen privately, "
+        f"with {share} of epsilon, and decided the method. {_COMPOSES}"
+    )
+
+
+def describe_method_for_few(method: str, max_items_per_user: int) -> str:
+    """Say which method answers in place of the planned one where users turn out to have few items."""
+    items = format_items(max_items_per_user)
+    return f"If about nine of ten users have at most {items}, {method} answers instead. {_COMPOSES}"
 
 
 def describe_few_items(max_items_per_user: int | None) -> list[str]:

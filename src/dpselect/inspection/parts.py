@@ -14,9 +14,9 @@ from dpselect.engines.duckdb.types import kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
-from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, find_faults, json_judge
 from dpselect.engines.sources.text_lines import read_header
 from dpselect.errors import DpselectError
+from dpselect.inspection.text_faults import NOT_UTF8, TOO_LONG, csv_judge, find_faults, json_judge
 
 KEYS = 20  # of JSON lines that are listed
 

@@ -6,23 +6,22 @@ Nothing here is private. No question uses it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from dpselect.engines.duckdb.inspect_parts import format_error
 from dpselect.engines.duckdb.lines import json_values
-from dpselect.engines.duckdb.scans import Scan, Select, describe_columns
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.duckdb.scans import describe_columns
+from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
-from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, find_faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, read_header
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
+from dpselect.inspection.parts import format_error
+from dpselect.inspection.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, find_faults, json_judge
 
 _MAX_LINE_NUMBERS = 5  # line numbers of each fault
 DECLARE_ENCODING = "; in Python, dps.CSV(files, encoding='cp1252') declares another encoding"
-SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
 def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
@@ -131,41 +130,3 @@ def _long_value_findings(workspace: Workspace, path: str, types: Mapping[str, st
     for name, times, first in zip(lengths, numbers[::2], numbers[1::2], strict=True):
         if times:
             yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"
-
-
-def row_findings(
-    workspace: Workspace, scan: Scan, columns: Sequence[str], select: Select, conditions: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield how many rows each condition excludes, and how items are spread over the users of those that count."""
-
-    def ask(row_select: Select, sql: Callable[[str], str]) -> list[Row]:
-        with scan.rows(workspace, columns, row_select) as source:
-            return workspace.fetch(sql(source))
-
-    all_columns = ", ".join(map(quoted, columns))
-    condition_counts = "".join(f", count(*) FILTER (({condition}) IS NOT TRUE)" for condition in conditions.values())
-    ((rows, *failing),) = ask(
-        lambda source: f"SELECT {all_columns} FROM {source}",
-        lambda source: f"SELECT count(*){condition_counts} FROM {source}",
-    )
-    yield f"rows: {rows:,}"
-    for condition_name, number in zip(conditions, failing, strict=True):
-        yield f"rows {condition_name}: {number:,}"
-    quantiles = f"quantile_disc(n, [{', '.join(map(str, SHARES))}])"
-    ((users, pairs, spread),) = ask(
-        select,
-        lambda source: (
-            f"SELECT count(*), coalesce(sum(n), 0)::BIGINT, {quantiles} "
-            f"FROM (SELECT u, count(DISTINCT i) AS n FROM {source} GROUP BY u)"
-        ),
-    )
-    ((items,),) = ask(select, lambda source: f"SELECT count(DISTINCT i) FROM {source}")
-    yield f"users: {users:,}"
-    yield f"items: {items:,}"
-    yield f"pairs of a user and an item: {pairs:,}"
-    if users:
-        minimum, *larger_quantiles = spread
-        shares = (
-            f"{share:.0%} have at most {number:,}" for share, number in zip(SHARES[1:], larger_quantiles, strict=True)
-        )
-        yield f"items of a user: at least {minimum:,}; {', '.join(shares)}"

@@ -22,8 +22,8 @@ from dpselect.queries.plan import Plan
 from dpselect.queries.top.discovery import FoundTop
 from dpselect.queries.top.groups import TopByGroup
 from dpselect.queries.top.plan import TopKPlan
-from dpselect.queries.union.accuracy import FURTHEST, least_number
 from dpselect.queries.union.terms import UnionTerms
+from dpselect.utility.union_accuracy import FURTHEST, least_number
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release

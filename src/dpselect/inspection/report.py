@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.inspect import file_findings
-from dpselect.engines.duckdb.inspect_columns import Columns, IntendedUse
-from dpselect.engines.duckdb.inspect_parts import format_error, hidden_key_findings, key_findings, open_parts
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -27,6 +24,10 @@ from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, DpselectError, ParameterError
+from dpselect.inspection.columns import Columns, IntendedUse
+from dpselect.inspection.files import file_findings
+from dpselect.inspection.parts import format_error, hidden_key_findings, key_findings, open_parts
+from dpselect.inspection.rows import row_findings
 
 __all__ = ["Inspection", "IntendedUse", "inspect", "missing_as_declared"]
 
@@ -112,9 +113,9 @@ def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
     if csv.newlines_in_values and files.kind in ("csv", "tsv"):
         yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
     elif files.kind == "prepared":
-        from dpselect.engines.preparation import findings
+        from dpselect.inspection.prepared import prepared_findings
 
-        yield from findings(files.paths[0])
+        yield from prepared_findings(files.paths[0])
     elif files.kind != "duckdb":
         yield from file_findings(files, csv)
 
@@ -151,7 +152,7 @@ def _row_findings(open_engine: Callable[[Types], Engine], declared: Types, propo
         try:
             with open_engine(types) as engine:
                 findings += ["under the types that are proposed:"] if findings else []
-                findings += engine.findings() if isinstance(engine, DuckDBEngine) else ()
+                findings += row_findings(engine.owners_rows()) if isinstance(engine, DuckDBEngine) else ()
             return False, findings
         except DpselectError as error:
             if types == proposed and not _is_of_schema(error):

@@ -11,18 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from dpselect.engines.duckdb.fitting_types import (
-    EPOCHS,
-    Fit,
-    Proposal,
-    fit_columns,
-    guess_epoch_unit,
-    mark_number_starts,
-    parse_fits,
-    propose,
-    propose_epoch,
-)  # fmt: skip
-from dpselect.engines.duckdb.inspect_parts import KEYS, Part, format_error
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.types import (
     FLOATS,
@@ -43,6 +31,18 @@ from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError, DpselectError, ParameterError
+from dpselect.inspection.fitting_types import (
+    EPOCHS,
+    Fit,
+    Proposal,
+    fit_columns,
+    guess_epoch_unit,
+    mark_number_starts,
+    parse_fits,
+    propose,
+    propose_epoch,
+)  # fmt: skip
+from dpselect.inspection.parts import KEYS, Part, format_error
 
 _COLUMNS = 200  # of a source that are inspected
 _AT_ONCE = 16  # columns of one query

@@ -1,0 +1,176 @@
+"""Engines and sources of other packages: their entry points, asked only about what no engine here reads.
+
+What such a package does with the rows is in its own hands, so every answer names it (docs/outside.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from dpselect.engines.address import Address
+from dpselect.engines.sql.database import Database, ReadRequest
+from dpselect.engines.sql.engine import SqlEngine
+from dpselect.errors import DataError, ParameterError, SourceError, UnknownSourceError
+
+SOURCES, ENGINES = "dpselect.sources", "dpselect.engines"
+"""The groups of entry points: of those that give rows, and of those that count them."""
+_MUST_BE = {
+    SOURCES: "a function of a source and a table that returns rows: a dict of arrays, a data frame, an object that "
+    "streams Arrow data or a DuckDB relation; or None for a source that is not its own",
+    ENGINES: "a function of a source and a table that returns a function from a dpselect.engines.sql.database."
+    "ReadRequest to a Database; or None for a source that is not its own",
+}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """An entry point of another package."""
+
+    entry_point: EntryPoint
+
+    @property
+    def package(self) -> str:
+        """The name of the package, as its installer has it."""
+        distribution = self.entry_point.dist
+        return "an unknown package" if distribution is None else distribution.name
+
+    def __str__(self) -> str:
+        distribution = self.entry_point.dist
+        return self.package if distribution is None else f"{self.package} {distribution.version}"
+
+    @property
+    def counts(self) -> bool:
+        """True if the package counts the rows itself."""
+        return self.entry_point.group == ENGINES
+
+    def ask(self, address: Address) -> Any:
+        """Return what the package gives for a source, None if it does not read it."""
+        try:
+            function = self.entry_point.load()
+        except Exception as error:  # no row was read, so its text may be shown
+            raise self.error("can be imported", f"{type(error).__name__}: {error}") from error
+        if not callable(function):
+            raise self.error(f"is {_MUST_BE[self.entry_point.group]}", f"an object of type {type(function).__name__}")
+        with self.naming_errors():
+            given = function(address.source, address.table)
+        if given is not None and self.counts and not callable(given):
+            raise self._other_type(given)
+        return given
+
+    def open(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+        """Open the engine over what the package gave, and try its columns."""
+        with self.naming_errors():
+            engine = (
+                self._open_database(given, address, arguments) if self.counts else _open_rows(given, address, arguments)
+            )
+            try:
+                engine.try_columns()
+            except BaseException:
+                engine.close()
+                raise
+        engine.outside = str(self)
+        return engine
+
+    def _open_database(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+        if address.types:
+            raise SourceError("types", "be left out for rows that another package counts", "some")
+
+        def open_database(_address: Address, request: ReadRequest) -> Database:
+            database = given(request)
+            if not isinstance(database, Database):
+                raise self._other_type(database)
+            return database
+
+        return SqlEngine(open_database, address, **arguments)
+
+    @contextmanager
+    def naming_errors(self) -> Iterator[None]:
+        """Name the package in every error; those of its own are of fixed text, for theirs may quote rows."""
+        try:
+            yield
+        except UnknownSourceError as error:
+            raise self.error(f"is {_MUST_BE[self.entry_point.group]}", error.came) from None
+        except ParameterError as error:
+            hint = self._with_package(error.hint)
+            raise SourceError(error.parameter, error.must, error.came, hint) from None
+        except DataError as error:
+            raise DataError(str(error).partition("\nhint: ")[0], self._with_package(error.hint)) from None
+        except Exception as error:
+            raise self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}") from None
+
+    def _with_package(self, hint: str | None) -> str:
+        named = f"the rows are those of {self}, which is not part of dpselect"
+        return named if hint is None or named in hint else f"{hint}; {named}"
+
+    def _other_type(self, value: object) -> SourceError:
+        return self.error(f"is {_MUST_BE[self.entry_point.group]}", f"a value of type {type(value).__name__}")
+
+    def error(self, requirement: str, received: str) -> SourceError:
+        """Return the error of a package that is not as it must be: its name, its entry point, and how to mend it."""
+        point = self.entry_point
+        must = f"be read by {self}, whose entry point {point.name} = {point.value!r} of {point.group} {requirement}"
+        hint = f"mend {point.value} or its line in pyproject.toml; without the package: pip uninstall {self.package}"
+        return SourceError("source", must, received, hint)
+
+
+def open_outside(address: Address, arguments: Mapping[str, Any], refused: UnknownSourceError) -> SqlEngine:
+    """Open the engine of the one package that reads a source; raise `refused` if there is none."""
+    readers = [
+        Reader(entry_point)
+        for group in (SOURCES, ENGINES)
+        for entry_point in entry_points(group=group)
+        if _is_named(entry_point, address.package)
+    ]
+    takers, broken = list[tuple[Reader, Any]](), list[SourceError]()
+    for reader in readers:
+        try:
+            given = reader.ask(address)
+        except SourceError as error:
+            broken.append(error)
+        else:
+            takers += [] if given is None else [(reader, given)]
+    if len(takers) > 1:
+        hint = f"pip uninstall {takers[-1][0].package}"
+        raise SourceError("source", "be read by one package", " and ".join(str(reader) for reader, _ in takers), hint)
+    for reader, given in takers:
+        return reader.open(given, address, arguments)
+    if broken:
+        raise broken[0]
+    if not readers and address.package is None:
+        raise refused
+    asked = ", ".join(map(str, readers)) or f"{address.package}, which has no entry point of {SOURCES} or {ENGINES}"
+    raise SourceError(refused.parameter, refused.must, refused.came, f"no other package reads it; asked: {asked}")
+
+
+def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> SqlEngine:
+    """Open DuckDB's engine over rows in this process; a name of files is none."""
+    from dpselect.engines.duckdb.engine import DuckDBEngine
+
+    if isinstance(rows, (str, bytes, Path, list, tuple)):
+        raise UnknownSourceError("source", "be rows", f"a value of type {type(rows).__name__}")
+    return DuckDBEngine(Address.parse(rows, types=address.types), **arguments)
+
+
+def _is_named(entry_point: EntryPoint, package: str | None) -> bool:
+    """Return whether an entry point is of a package, by the name that installers compare; of any if None is named."""
+    if package is None:
+        return True
+    return entry_point.dist is not None and _normal(entry_point.dist.name) == _normal(package)
+
+
+def _normal(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def _place_of(error: BaseException) -> str:
+    """Return where an error was raised: its text may quote rows."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f"in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

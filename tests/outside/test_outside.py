@@ -1,0 +1,226 @@
+"""Engines and sources of other packages: asked only about what nothing here reads, and named by every answer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect._ground.domain import Listed
+from dpselect.audit.report import report
+from dpselect.errors import DataError, DpselectError, SourceError
+from dpselect.gateway.settings.checks import check_sources
+from dpselect.gateway.settings.reading import read_text
+from dpselect.ledger.account import Account
+from dpselect.ledger.ledger import Ledger
+from tests.engines.opened import open_engine
+from tests.engines.test_conformance import kept, pairs
+from tests.gateway.wrong_settings import FEWEST
+from tests.outside.installed import installed, written
+
+PROJECT = Path(__file__).parent / "dps-rows"
+READER = "dps-rows 1.2, which is not part of dpselect, read the rows: the promise depends on it too."
+RECORDS = [
+    {"user": user, "item": item, "country": "DE" if user % 2 else "FR"}
+    for user in range(300)
+    for item in (["tea", "milk", "rye"] if user % 3 else ["tea"])
+]
+COLUMNS = {name: [record[name] for record in RECORDS] for name in ("user", "item", "country")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with installed(PROJECT, tmp_path_factory.mktemp("package")):
+        yield
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    made = sqlite3.connect(":memory:")
+    made.execute('CREATE TABLE plays ("user" INTEGER, item TEXT, country TEXT)')
+    made.executemany("INSERT INTO plays VALUES (?, ?, ?)", [(*record.values(),) for record in RECORDS])
+    made.execute("INSERT INTO plays VALUES ('text in a column of integers', 'tea', 'FR')")
+    made.commit()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger.data("plays", 10, "1e-5")
+    ledger.grant(Account("plays", "ann"), 10, "1e-5")
+    yield ledger
+    ledger.close()
+
+
+def paying(ledger: Ledger, **more: Any) -> dps.Budget:
+    return dps.Budget.open(ledger, analyst="ann", data="plays", **more)
+
+
+# ---- what is asked, and what it says ------------------------------------------------------------------------
+
+
+def test_an_answer_names_the_package(tmp_path: Path, ledger: Ledger) -> None:
+    data = dps.Dataset(RECORDS, user="user", item="item", budget=paying(ledger))
+    assert "300" not in repr(data)
+    assert str(len(RECORDS)) not in repr(data)
+    release = data.top_k(1, epsilon=5)
+    assert release.labels == ["tea"]
+    assert "dps-rows 1.2, which is not part" in str(release)
+    assert "dps-rows 1.2, which is not part" in repr(release)
+    assert READER in release.privacy.sentences
+    assert READER in str(release.explain())
+    assert release.question is not None
+    assert release.question["rows"] == {"outside": "dps-rows 1.2"}
+    assert READER in json.dumps(release.to_dict())
+    path = tmp_path / "answer.json"
+    release.to_json(path)
+    assert "follows from the question" in str(dps.check(path))
+    path.write_text(path.read_text().replace(READER, READER.replace("not part", "part")))
+    assert "follows from the question" not in str(dps.check(path))
+    assert "read by dps-rows 1.2" in json.dumps(report(ledger, "plays"))
+
+
+def test_a_repeat_is_free_only_where_a_snapshot_is_named(ledger: Ledger) -> None:
+    for snapshot, times in ((None, 2), ("monday", 1)):
+        before = ledger.balance(Account("plays", "ann")).spent.epsilon
+        data = dps.Dataset(RECORDS, user="user", item="item", budget=paying(ledger, snapshot=snapshot))
+        for _ in range(2):
+            data.users(epsilon=1)
+        assert ledger.balance(Account("plays", "ann")).spent.epsilon - before == times
+
+
+@pytest.mark.parametrize("by", [(), ("country",)])
+def test_an_engine_counts_as_those_here_do(connection: sqlite3.Connection, by: tuple[str, ...]) -> None:
+    asked: dict[str, Any] = {"user": "user", "item": "item", "by": by, "key": bytes(16), "max_items_per_user": 3}
+    with open_engine(connection, table="plays", **asked) as theirs, open_engine(COLUMNS, **asked) as ours:
+        assert (theirs.outside, ours.outside) == ("dps-rows 1.2", None)
+        if by:
+            (found, wanted) = (engine.top_by(9, 2) for engine in (theirs, ours))
+            assert found.counts.tolist() == wanted.counts.tolist() == [150, 100, 100, 150, 100, 100]
+            assert list(found.items(range(6))) == list(wanted.items(range(6)))
+            return
+        assert pairs(theirs.top(9)) == pairs(ours.top(9)) == [("tea", 300), ("milk", 200), ("rye", 200)]
+        assert kept(theirs) == kept(ours)
+        domain = Listed(["rye", "tea", "wine"])
+        assert pairs(theirs.grouped(domain)) == pairs(ours.grouped(domain))
+
+
+def test_every_verb_of_an_engine(connection: sqlite3.Connection) -> None:
+    data = dps.Dataset(dps.Table(connection, "plays"), user="user", item="item", max_items_per_user=3)
+    assert data.union(epsilon=20).labels == ["milk", "rye", "tea"]
+    assert data.choose(["milk", "tea"], epsilon=20).labels == ["tea"]
+    assert [round(item.count or 0, -1) for item in data.histogram(["tea", "wine"], epsilon=50)] == [300, 0]
+    assert round(data.users(epsilon=50)[0].count or 0, -1) == 300
+    by_country = data.top_k(1, by=dps.By("country", max_groups_per_user=1), epsilon=20)
+    assert [(*item.group, item.item) for item in by_country] == [("DE", "tea"), ("FR", "tea")]
+    with pytest.raises(SourceError, match="where must be left out"):
+        data.where("country = 'DE'").top_k(1, epsilon=1)
+
+
+def test_a_path_is_never_theirs(tmp_path: Path) -> None:
+    """Nor anything else that is read here, and whose mistakes are explained here."""
+    code = "ASKED = []\ndef opens(source, table):\n    ASKED.append(source)\n    return {'user': [1], 'item': [2]}"
+    with written(tmp_path, code, name="dps-greedy"):
+        file = tmp_path / "a.csv"
+        file.write_text("user,item\n1,a\n")
+        (tmp_path / "b.sqlite").touch()
+        for source in (file, str(file), [file], COLUMNS, tmp_path / "none.csv", "x.xlsx", [], tmp_path / "b.sqlite"):
+            with suppress(SourceError, DataError):
+                dps.Dataset(source, user="user", item="item").users(epsilon=1)
+        assert "dps_greedy" not in sys.modules
+        assert "dps-greedy 0.1" in str(dps.Dataset("x://y", user="user", item="item").users(epsilon=1))
+
+
+# ---- what is broken -----------------------------------------------------------------------------------------
+
+ENGINES = "dpselect.engines"
+NO_TABLE = """
+from dps_rows.sqlite import TYPES, SqliteDatabase
+import sqlite3
+class Lying(SqliteDatabase):
+    def __init__(self, request):
+        super().__init__(sqlite3.connect(":memory:"), "plays", type("None", (), {"named_columns": ()}))
+        self.types = {"user": TYPES["INTEGER"], "item": TYPES["TEXT"]}
+def opens(source, table):
+    return Lying
+"""
+BROKEN = {
+    "raises at import": ("import nothing_of_this_name", "can be imported, got ModuleNotFoundError: No module named"),
+    "has no function": ("", "can be imported, got AttributeError"),
+    "is no function": ("opens = 3", "is a function of a source and a table that returns rows"),
+    "takes nothing": ("def opens(): pass", "opens the source, got a TypeError"),
+    "raises": ("def opens(source, table):\n    raise KeyError('secret')", "got a KeyError in dps_broken.py, line 3"),
+    "gives a path": ("def opens(source, table): return 'a.csv'", "returns rows.*got a value of type str"),
+    "gives an object": ("def opens(source, table): return object()", "returns rows.*got an object of type object"),
+    "gives rows once": (
+        "import pyarrow as pa\ndef opens(source, table):\n    return pa.table({'user': [1], 'item': [2]}).to_reader()",
+        "source must give its rows more than once",
+    ),
+    "gives no column": ("def opens(source, table): return {}", "dps-broken 0.1"),
+    "gives other columns": ("def opens(source, table): return {'user': [1], 'thing': [2]}", "item must be a column"),
+    "gives columns of two lengths": (
+        "def opens(source, table): return {'user': [1], 'item': [2, 3]}",
+        "the columns of a dict must have the same length",
+    ),
+    "gives no engine": ("def opens(source, table): return 3", "returns a function.*got a value of type int", ENGINES),
+    "gives no database": (
+        "def opens(source, table): return lambda request: {}",
+        "to a Database.*got a value of type dict",
+        ENGINES,
+    ),
+    "lies about columns": (NO_TABLE, "opens the source, got a OperationalError in sqlite.py", ENGINES),
+}
+
+
+@pytest.mark.parametrize(("code", "said", "group"), [(*case, "dpselect.sources")[:3] for case in BROKEN.values()])
+def test_a_broken_package_is_refused_before_anything_is_charged(
+    code: str, said: str, group: str, tmp_path: Path, ledger: Ledger
+) -> None:
+    data = dps.Dataset(object(), user="user", item="item", budget=paying(ledger))
+    with written(tmp_path, code, group=group), pytest.raises(DpselectError, match=said) as raised:
+        data.top_k(1, epsilon=1)
+    assert "dps-broken 0.1" in str(raised.value)
+    assert "secret" not in str(raised.value)
+    assert [entry.kind.name for entry in ledger.entries() if entry.kind.name not in ("DATA", "GRANT", "OPENED")] == []
+
+
+def test_who_is_not_broken_answers(tmp_path: Path) -> None:
+    with written(tmp_path, "import nothing_of_this_name"):
+        assert "dps-rows 1.2" in str(dps.Dataset(RECORDS, user="user", item="item").users(epsilon=1))
+
+
+def test_two_packages_for_one_source_are_refused(tmp_path: Path) -> None:
+    with (
+        written(tmp_path, "def opens(source, table): return {'user': [1], 'item': [2]}", name="dps-second"),
+        pytest.raises(SourceError, match=r"be read by one package, got dps-.* and dps-"),
+    ):
+        dps.Dataset(RECORDS, user="user", item="item").users(epsilon=1)
+
+
+def test_nobody_reads_it() -> None:
+    with pytest.raises(SourceError, match=r"source must be a path.*\n.*no other package reads it; asked: dps-rows 1.2"):
+        dps.Dataset(object(), user="user", item="item").users(epsilon=1)
+
+
+# ---- a gateway ----------------------------------------------------------------------------------------------
+
+
+def test_a_gateway_asks_no_package_that_its_settings_do_not_name(tmp_path: Path) -> None:
+    import dps_rows.records
+
+    dps_rows.records.NAMED["plays"] = [{**record, "artist": record["item"]} for record in RECORDS]
+    text = FEWEST.replace('"plays.parquet"', '"records://plays"\noutside = "PACKAGE"\nsizes.rows = 1000')
+    with pytest.raises(DpselectError, match="outside must name the package that reads records:// addresses"):
+        read_text(text.replace('outside = "PACKAGE"\n', ""), tmp_path)
+    assert check_sources(read_text(text.replace("PACKAGE", "DPS_Rows"), tmp_path)) == []
+    (found,) = check_sources(read_text(text.replace("PACKAGE", "dps-other"), tmp_path))
+    assert "no other package reads it; asked: dps-other, which has no entry point" in found
