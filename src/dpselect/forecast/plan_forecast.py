@@ -24,7 +24,7 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
     if isinstance(plan, TopKPlan):
         items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
         method = Method(plan.method, k_bar=plan.how.k_bar)
-        question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
+        question = TopK(plan.question.k, domain=items, counts=plan.request.counts, method=method)
     elif isinstance(plan, UnionTerms) and plan.most is not None:
         question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
     else:

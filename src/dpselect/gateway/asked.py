@@ -23,7 +23,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, parse_parts, plan_class, plan_question
 from dpselect.questions import schemas
 from dpselect.questions.kinds import domain_from_json
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
 

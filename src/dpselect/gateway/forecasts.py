@@ -16,7 +16,7 @@ from dpselect.forecast.plan_forecast import forecast_plan
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger import Standing
 from dpselect.queries.planted import fewest_people
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.release.formatting import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."

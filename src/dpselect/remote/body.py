@@ -8,8 +8,7 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Rows
 from dpselect.queries.plan import Plan, missing_price, plan_class
-from dpselect.questions.parts import Total
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment, Total
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
 
 Body = dict[str, Any]

@@ -18,7 +18,7 @@ from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
     from dpselect.queries.plan import Plan
-    from dpselect.questions.payment import Payment
+    from dpselect.questions.parts import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
 

@@ -31,7 +31,7 @@ from dpselect.queries.union.bound import (
     bounds_with_curve,
     shared_budget,
 )
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
