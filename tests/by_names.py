@@ -15,7 +15,7 @@ from dpselect.queries import plan
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import plan_question
 from dpselect.queries.values import answer_from_values
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.testing import drawing
 from dpselect.verbs import Verbs
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpselect._ground.domain import Listed, Size, Span
-from dpselect.questions.parts import By, Gain, Method, Total
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import By, Gain, Method, Payment, Total
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union, Users
 from dpselect.verbs import Verbs
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground import parameters
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from dpselect.engines.sources.scans.declarations import Types
     from dpselect.inspection.report import Inspection
     from dpselect.ledger import Budget, Fingerprint, LedgerSource
-    from dpselect.queries.plan import BoundPlan, Plan
-    from dpselect.questions.payment import Payment
+    from dpselect.queries.plan import Plan
+    from dpselect.questions.parts import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
@@ -317,7 +316,7 @@ class Dataset(Verbs):
             within: Instead of epsilon: the accuracy, in users or ranks.
             threshold: Instead of epsilon: an item is found if this many users have only it.
         """
-        from dpselect.questions.payment import Payment
+        from dpselect.questions.parts import Payment
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
         plan = self._plan_question(question, payment)
@@ -335,7 +334,9 @@ class Dataset(Verbs):
         facts = plan_type.facts_of(self, question)
         if self.budget is None:
             question = plan_type.for_no_account(question, facts)
-        return plan_question(question, payment, facts, self.budget).of(self)
+        plan = plan_question(question, payment, facts, self.budget)
+        plan.refuse_own_values()
+        return plan
 
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
@@ -387,27 +388,33 @@ class Dataset(Verbs):
             engine = opened.enter_context(self._open_for(plan))
             rows = rows.as_opened(engine.source.undeclared, engine.source.row_bound, engine.outside)  # of the open file
             plan = plan.for_rows(rows)
-            draw_answer = _with_step(
-                _with_step(plan.bind(engine), rows.describe_rows), partial(with_question, outline(plan, rows))
-            )
+            draw, outlined = plan.bind(engine), outline(plan, rows)
+
+            def draw_answer() -> Release:
+                return with_question(outlined, rows.describe_rows(draw(draws, progress)))
+
             if budget is None:
-                return draw_answer(draws, progress)
+                return draw_answer()
             key = {**plan.key, "secure": draws.secure}
             engine.check_unchanged()
             fingerprint = self.question(plan.verb, key, engine, budget.snapshot, source_before)
 
             def draw_and_close() -> Release:
                 with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
-                    return draw_answer(draws, progress)
+                    return draw_answer()
 
             return fingerprint.with_repeat_price(budget.pay(plan, fingerprint, draw_and_close, fresh=fresh))
 
     def _open_for(self, plan: Plan) -> Engine:
-        """Open an engine for a plan."""
-        if plan.items is None:
-            return self.engine(self._group_columns(plan), plan.totals, measures=plan.measuring)
-        with naming_parameter("by", "item"):
-            return self.engine()
+        """Open an engine for a plan; no column of its groups is one of users or items."""
+        if plan.items is not None:
+            with naming_parameter("by", "item"):
+                return self.engine()
+        for name in plan.by:
+            if name in (*key_columns(self.user_columns), *key_columns(self.column)):
+                hint = "with several item columns, each is one part of the item"
+                raise ParameterError("by", "be columns other than user and item", came(name), hint)
+        return self.engine(plan.by, plan.totals, measures=plan.measuring)
 
     @property
     def _rows_to_plan(self) -> OfRows:
@@ -459,14 +466,6 @@ class Dataset(Verbs):
         is_fixed = ((pinned and engine.source.fixed) or snapshot is not None) and not changed
         return fingerprint(verb, key, row_fields, is_fixed, user=key_to_text(self.user_columns), periods=self._periods)
 
-    def _group_columns(self, plan: Plan) -> tuple[str, ...]:
-        """Return the columns of groups of a question; none is a column of users or items."""
-        for name in plan.by:
-            if name in (*key_columns(self.user_columns), *key_columns(self.column)):
-                hint = "with several item columns, each is one part of the item"
-                raise ParameterError("by", "be columns other than user and item", came(name), hint)
-        return plan.by
-
     def engine(
         self,
         by: Sequence[str] = (),
@@ -494,10 +493,6 @@ class Dataset(Verbs):
             tally=Tally(tuple(by), totals, tuple(measures)),
             key=fresh_key(),
         )
-
-
-def _with_step(answer: BoundPlan, step: Callable[[Release], Release]) -> BoundPlan:
-    return lambda draws, progress: step(answer(draws, progress))
 
 
 def _unnamed_error(name: str) -> ParameterError:

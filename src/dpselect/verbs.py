@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from dpselect._ground.parameters import Number, Progress
     from dpselect.aggregates.measures import Measure
     from dpselect.queries.plan import Plan
-    from dpselect.questions.parts import By, Gain, Method, Total
-    from dpselect.questions.payment import Payment
+    from dpselect.questions.parts import By, Gain, Method, Payment, Total
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
 
@@ -306,7 +305,7 @@ class Verbs(ABC):
             progress: Called with the finished part, or None if it is unknown, about five times a second.
         """
         from dpselect.queries.plan import Plan
-        from dpselect.questions.payment import Payment
+        from dpselect.questions.parts import Payment
 
         any_question: Any = question
         price: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 
 import dpselect
 from dpselect.errors import DpselectError
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS
 from dpselect.questions.value import help_sentence
 from dpselect.verbs import Verbs

@@ -15,7 +15,7 @@ from dpselect.command import options
 from dpselect.command.parser import build_parser
 from dpselect.command.verbs import VERBS, item_columns
 from dpselect.queries.plan import question_from_flat
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.verbs import Verbs
 from tests.conftest import ROOT
 

@@ -344,7 +344,10 @@ def test_counts_of_groups_are_paid_for_the_costliest(groups: int, width: int) ->
     plan = plan_of("top_k", k=5, epsilon=1, delta="1e-6", counts=True, by="g", max_groups_per_user=groups).selection
     assert plan.count_width == width
     counter = plan.counter
-    costs = [divergences(plan.steps(found), 9) for found in ((2, 1, 1, 1), (5, 2, 1), (5, 5, 5, 5), (5, 5, 5))]
+    costs = [
+        divergences(plan.steps(SimpleNamespace(found=found)), 9)
+        for found in ((2, 1, 1, 1), (5, 2, 1), (5, 5, 5, 5), (5, 5, 5))
+    ]
     assert costs == sorted(costs)
     assert costs[2] == costs[3] == plan.price_at(9).renyi
     rho = sum((counter.noise.rho_of(5) for _ in range(groups)), Fraction(0))

@@ -6,9 +6,8 @@ import os
 from contextlib import nullcontext
 
 import dpselect as dps
-from dpselect.checking.check import Check
+from dpselect.checking.check import Check, read_release
 from dpselect.checking.finding import Verdict, worst_verdict
-from dpselect.checking.reading import read_release
 from tests.judge.payment import paid
 from tests.judge.promise import promised
 

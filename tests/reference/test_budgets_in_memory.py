@@ -22,7 +22,7 @@ from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.plan import plan_question
 from dpselect.queries.values import NOTHING
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, noun_of, plan_of

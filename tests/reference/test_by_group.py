@@ -18,6 +18,7 @@ from dpselect._ground.privacy import PureDP, Steps
 from dpselect.accounting.composition import basic
 from dpselect.errors import ParameterError
 from dpselect.queries.plan import Plan
+from dpselect.queries.top.group_bound import ChosenGroups
 from dpselect.release.archive import archive_release, restore_release
 from tests.by_names import by_names, plan_of
 
@@ -118,7 +119,8 @@ def test_discovery_by_group(data):
     ],
 )
 def test_the_method_is_taken_by_public_facts(asked, method):
-    found = plan_of("top_k", by="g", delta="1e-6", **asked).selection
+    query = plan_of("top_k", by="g", delta="1e-6", **asked)
+    found = query.selection.given(1) if isinstance(query.selection, ChosenGroups) else query.selection
     assert found.method == method
     large = "It was chosen because k and the groups of a user are large for epsilon."
     assert found.reason.endswith(large) is (method == "discover")
@@ -190,8 +192,8 @@ def test_listed_groups_tell_a_number_of_users_each():
     asked = {"k": 4, "epsilon": 2, "delta": "1e-6", "by": "g", "users": True}
     plan = plan_of("top_k", **asked, groups=["a", "b"], max_groups_per_user=5).selection
     assert plan.selector.max_groups_per_user == 2  # there are no more
-    assert sum(one.times for one in plan.steps(())) == 4  # two bottoms, and two numbers of users
-    assert sum(one.times for one in plan_of("top_k", **asked).selection.steps(())) == 1
+    assert sum(one.times for one in plan.steps(SimpleNamespace(found=()))) == 4  # two bottoms, and two numbers of users
+    assert sum(one.times for one in plan_of("top_k", **asked).selection.given(1).steps(SimpleNamespace(found=()))) == 1
 
 
 def test_one_group_costs_what_a_top_k_costs():
@@ -354,4 +356,5 @@ def test_groups_of_an_unknown_number_need_a_bound(verb, tmp_path):
 
 
 def test_a_top_k_chooses_a_bound_for_groups_of_an_unknown_number():
-    assert plan_of("top_k", by=["g"], groups=dps.Column("groups.csv", "g"), epsilon=6).chosen is not None
+    query = plan_of("top_k", by=["g"], groups=dps.Column("groups.csv", "g"), epsilon=6)
+    assert isinstance(query.selection, ChosenGroups)

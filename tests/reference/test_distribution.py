@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpselect.release.distribution import Distribution
+from dpselect.release.charts import Distribution
 
 SHARES = [Fraction(place, 10) for place in range(1, 10)]
 

@@ -34,14 +34,16 @@ def data(**more: object) -> dps.Dataset:
 
 def test_all_noise_comes_from_the_draws() -> None:
     plan, counts = plan_of("histogram", domain=MANY, epsilon=1), CountGroups.from_items(MANY, [10] * 40)
-    first, again, other = ([one.count for one in plan.select(counts, SeededDraws(seed))] for seed in (1, 1, 2))
+    first, again, other = (
+        [one.count for one in plan.answer(plan.draw(counts, SeededDraws(seed)))] for seed in (1, 1, 2)
+    )
     assert first == again != other
 
 
 @pytest.mark.parametrize("size", [1, 2, 40])
 def test_an_answer_is_what_was_planned_of_it(size: int) -> None:
     plan, counts = plan_of("histogram", domain=MANY[:size], epsilon=1), CountGroups.from_items(MANY[:size], [10] * size)
-    release = plan.select(counts, SeededDraws(1))
+    release = plan.answer(plan.draw(counts, SeededDraws(1)))
     assert plan.answer(plan.outcome_of(release)) == release
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_every_noisy_number_has_the_price_of_a_count() -> None:
         assert basic(others[len(sums) :]) <= numbers.value.epsilon * 3  # all counts together
         assert basic(plan.privacy.steps) <= plan.privacy.epsilon == 1
         assert basic(plan.privacy.steps) == 1 or bound
-        assert plan.steps([1])[1].times == alone
+        assert plan.steps(SimpleNamespace(found=(1,)))[1].times == alone
     either = Sum("w", -7, 5)
     noise = NoisyMeasures(measures=[either], k=1, epsilon_per_noise=2).noise_of(either)
     assert isinstance(noise, NoisyCounts)

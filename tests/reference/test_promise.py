@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import pytest
@@ -127,7 +128,7 @@ def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
     pick = query.selection.selector.terms.epsilon_per_pick
     held = made.charge(Spent(Fraction(2)), most)
     assert (held.epsilon, held.failure) == (10 * pick, query.price.failure)
-    found = made.settled_charge(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
+    found = made.settled_charge(held, of_outcome(query.price, query.steps(SimpleNamespace(found=(9,))), made.order))
     assert found == held
     assert found.epsilon > query.price.epsilon
 
@@ -159,7 +160,7 @@ def test_a_limited_domain_is_priced_by_the_picks_it_made():
     assert 0 < whole.composition < Fraction(1, 10**8)
     for found in range(11):
         taken = min(found + 1, 10)  # bottom is a pick
-        cost = of_outcome(query.price, query.selection.steps((found,)), order)
+        cost = of_outcome(query.price, query.steps(SimpleNamespace(found=(found,))), order)
         assert (cost.epsilon, cost.renyi) == (min(Fraction(1), taken * pick), taken * each)
         assert (cost.failure, cost.composition) == (whole.failure, whole.composition)
 

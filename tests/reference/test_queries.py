@@ -23,7 +23,7 @@ from dpselect.queries.parameters import table
 from dpselect.queries.plan import PLANS, plan_class, plan_question
 from dpselect.queries.values import NOTHING
 from dpselect.questions.kinds import FLAG, OneOf, whole_number_kind
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import OneEach, Scores
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.release import Statement

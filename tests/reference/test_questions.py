@@ -16,7 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.queries.facts import Facts
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS
 from tests.by_names import noun_of
 from tests.golden.planned import calls

@@ -62,7 +62,7 @@ def test_an_answer_costs_what_it_shows_and_never_more_than_its_ceiling(k, counts
     assert spent[-1] == 1
     assert all(cost.failure == Fraction(1, 10**6) for cost in costs)
     assert most.renyi == sum(divergence(s.value, 23) * s.times for s in plan.privacy.steps)
-    assert basic(plan.steps([0])) == basic(plan.privacy.steps)
+    assert basic(plan.steps(SimpleNamespace(found=(0,)))) == basic(plan.privacy.steps)
 
 
 def test_an_account_adds_up_what_was_shown_and_all_divergences():

@@ -24,7 +24,7 @@ from dpselect.command.parser import COMMANDS, add_subcommand
 from dpselect.errors import DataError, OutputError, ParameterError, came
 from dpselect.forecast.population import Population
 from dpselect.queries.facts import Facts
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question, TopK, Union
 
 if TYPE_CHECKING:

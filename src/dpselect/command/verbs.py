@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.command import asking, options, shared
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
-from dpselect.questions.parts import method_names
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment, method_names
 from dpselect.questions.questions import QUESTIONS, Question, Scores
 
 if TYPE_CHECKING:

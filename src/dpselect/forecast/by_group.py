@@ -16,8 +16,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.top.groups import METHOD, TopByGroup
 from dpselect.queries.top.method import DISCOVER
 from dpselect.queries.top.plan import TopKPlan
-from dpselect.questions.parts import By, Method
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import By, Method, Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import BETA
 

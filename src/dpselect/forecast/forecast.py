@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import check_keywords, float_rounded_up
 from dpselect.release import formatting
-from dpselect.release.formatting import Json
-from dpselect.release.panels import Mark
+from dpselect.release.formatting import Json, price
+from dpselect.release.panels import Axis, Chart, Line, Mark
+from dpselect.release.picture import Picture
 from dpselect.release.table import Bars, Leaflet, Tabular, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpselect.release.picture import Picture
+
 
 FREE_SENTENCE = "A forecast: no data was read and no budget was spent."
 
@@ -108,8 +110,6 @@ class Forecast(Tabular):
         Args:
             ax: Three Matplotlib axes to draw on too.
         """
-        from dpselect.forecast.picture import Point, draw_picture
-
         lines: dict[str, list[Point]] = {}
         for row in self.rows:
             lines.setdefault(row.line, []).append(Point(row.epsilon, row.items, row.error, row.smallest_count))
@@ -157,3 +157,53 @@ class Forecast(Tabular):
             if any(value is not None for value in values):
                 columns[name.replace("_", " ")] = ["" if value is None else f"{value:,.4g}" for value in values]
         return columns
+
+
+ITEMS, SMALLEST, _LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
+
+
+@dataclass(frozen=True)
+class Point:
+    """The expected answer of one method at one epsilon."""
+
+    epsilon: Fraction
+    items: float
+    error: float
+    smallest: int | None
+
+
+def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
+    """Draw three charts with a line for each method, and put the ends of the lines into words."""
+    epsilons = {float(point.epsilon): price(point.epsilon) for points in lines.values() for point in points}
+    axis_range = Axis.from_values("epsilon", epsilons, log=True)
+    x_axis = Axis("epsilon", axis_range.low, axis_range.high, list(epsilons.items()), log=True)
+
+    def chart(name: str, value: Callable[[Point], float | None], *fixed_values: float, log: bool = False) -> Chart:
+        chart_lines = [
+            Line(name_of_line, [(float(point.epsilon), y) for point in points if (y := value(point)) is not None])
+            for name_of_line, points in lines.items()
+        ]
+        return Chart(
+            chart_lines,
+            x_axis,
+            Axis.from_values(name, [*fixed_values, *(y for line in chart_lines for _, y in line.points)], log=log),
+        )
+
+    panels = [
+        chart(ITEMS, lambda point: point.items, 0),
+        chart(SMALLEST, lambda point: point.smallest or None, log=True),
+        chart(_LOST_SHARE, lambda point: 100 * point.error, 0, 100),
+    ]
+    line_ends = " ".join(f"{line}: {_describe_ends(points)}." for line, points in lines.items())
+    title = "What each method may be expected to answer, by epsilon"
+    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {_LOST_SHARE}. {line_ends}")
+
+
+def _describe_ends(points: Sequence[Point]) -> str:
+    """Describe the first point and the last."""
+    ends = [points[0], points[-1]] if len(points) > 1 else points
+    sentences = (
+        f"{point.items:.1f} items with {100 * point.error:.0f} % lost at epsilon {price(point.epsilon)}"
+        for point in ends
+    )
+    return ", ".join(sentences)

@@ -14,8 +14,7 @@ from dpselect.forecast.population import Population
 from dpselect.queries.plan import Plan
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.union.terms import UnionTerms, chosen_method
-from dpselect.questions.parts import Method
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import Question, TopK, Union
 
 _PARTS_OF_PRICE = (Fraction(1, 2), Fraction(1), Fraction(2))
@@ -63,7 +62,7 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
     if isinstance(plan, TopKPlan):
         items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
         method = Method(plan.method, k_bar=plan.how.k_bar)
-        question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
+        question = TopK(plan.question.k, domain=items, counts=plan.request.counts, method=method)
     elif isinstance(plan, UnionTerms) and plan.most is not None:
         question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
     else:

@@ -20,6 +20,7 @@ from dpselect.mechanisms.top_k.limited_domain import Terms
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.queries.plan import Plan
 from dpselect.queries.top.discovery import FoundTop
+from dpselect.queries.top.group_bound import ChosenGroups
 from dpselect.queries.top.groups import TopByGroup
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.union.terms import UnionTerms
@@ -63,12 +64,12 @@ def _law(plan: Plan, release: Release | None) -> Law | None:
     if isinstance(plan, TopKPlan):
         if plan.domain is not None:
             return None
-        if plan.chosen is None:
+        if not isinstance(plan.selection, ChosenGroups):
             return _of_selection(plan.selection, release) or general
         max_groups = _chosen(release, "max_groups_per_user")
         if max_groups is None:
             return general
-        selection = plan.chosen.given(max_groups)
+        selection = plan.selection.given(max_groups)
         return _of_selection(selection, release) or of_any(selection.privacy.epsilon, selection.privacy.delta)
     if isinstance(plan, UnionTerms):
         max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.most

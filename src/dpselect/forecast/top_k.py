@@ -22,8 +22,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.top.method import DISCOVER
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.top.selection import Selection
-from dpselect.questions.parts import Method
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import TopK
 
 RUNS = 20
@@ -87,7 +86,7 @@ def top_k_rows(
                 continue
             sentences += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
             candidates = crowd.items if terms.known else None
-            yield _run_method(method, plan.selection, counts, candidates, histogram, draws)
+            yield _run_method(method, plan.fixed_selection, counts, candidates, histogram, draws)
 
 
 def _run_method(

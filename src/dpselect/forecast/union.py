@@ -26,7 +26,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.queries.union.plan import UnionPlan
 from dpselect.queries.union.terms import COUNTS_OF_BUDGET
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Union
 
 RUNS = 5  # of mechanisms with rounds, whose release probabilities have no formula

@@ -25,17 +25,14 @@ from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.candidates import Input, parse_candidates
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import tighter_bound
-from dpselect.queries.plan import BoundDraw
-from dpselect.queries.values import OfValues, answer_from_values
-from dpselect.questions.parts import By, ResolvedGroups
-from dpselect.questions.payment import Payment
+from dpselect.queries.plan import BoundDraw, Plan
+from dpselect.queries.values import answer_from_values
+from dpselect.questions.parts import By, Payment, ResolvedGroups
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.choice_sentences import describe_scores
-from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.written_release import write_release
+from dpselect.release.answers.count_sentences import describe_scores
+from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import FROM_ZERO, Statement
@@ -53,7 +50,7 @@ EXPONENTIAL = "exponential"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ChoosePlan(OfValues):
+class ChoosePlan(Plan):
     """The best of a known domain by its users; or, without a domain, of candidates by scores of the caller's.
 
     `monotonic` is about scores: one more user moves all of them the same way. Counts of users are monotonic.
@@ -133,8 +130,8 @@ class ChoosePlan(OfValues):
         question_fields: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
         if isinstance(self.question, Choose):
             question_fields = {"domain": self.domain}
-            if isinstance(self.question.by, By):
-                question_fields |= {"delta": self.delta, **ResolvedGroups.from_by(self.question.by).key_fields}
+            if self.table is not None:
+                question_fields |= {"delta": self.delta, **self.table.groups.key_fields}
         return {
             "epsilon": self.epsilon,
             "method": self.method,
@@ -159,7 +156,9 @@ class ChoosePlan(OfValues):
             groups, names = find_groups(draws, progress), engine.item_names(domain)
             if groups is None:
                 return self.draw_by_group(None, names, draws)
-            return self.draw_by_group(engine.counts_by(domain, table.most, groups, progress=progress), names, draws)
+            return self.draw_by_group(
+                engine.counts_by(domain, table.groups.groups_per_user, groups, progress=progress), names, draws
+            )
 
         return draw
 
@@ -213,7 +212,7 @@ class ChoosePlan(OfValues):
         """The users who count."""
         if self.of_scores:
             return USERS
-        groups = None if self.table is None else tighter_bound(self.table.most, self.table.listed)
+        groups = None if self.table is None else self.table.groups.bound
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from dpselect._ground.domain import Column, Domain, Listed, max_domain_size
+from dpselect._ground.domain import Column, Domain, Listed
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import FLAG, LISTED, ParameterKind, whole_number_kind
@@ -152,9 +152,3 @@ class Facts(ParameterSet):
 
         shortest, longest = self.ngrams  # type: ignore[misc] # check has read it
         return NgramRange(Tokenizer(self.tokenizer, self.lower), shortest, longest)
-
-
-def tighter_bound(bound: int | None, domain: Domain | None) -> int | None:
-    """Return a bound on what of a user counts; None without one, or where the domain is no larger."""
-    size = None if domain is None else max_domain_size(domain)
-    return bound if bound is None or size is None or bound < size else None

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, PureDP, Steps
 from dpselect.draws import Draws
@@ -19,8 +18,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
-from dpselect.questions.parts import ResolvedGroups
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment, ResolvedGroups
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES, Accuracy
 from dpselect.release.answers.group_sentences import (
@@ -92,18 +90,15 @@ class GroupFinder:
 
 @dataclass(frozen=True, kw_only=True)
 class InGroups:
-    """The columns of groups, the groups or what finds them, and the price of all of it."""
+    """The groups, what finds them where they are not listed, and the price of all of it."""
 
-    by: tuple[str, ...]
-    listed: Domain | None
-    most: int
-    delta: Fraction
+    groups: ResolvedGroups
     finder: GroupFinder | None
     privacy: Privacy
 
     def bind_groups(self, engine: Engine) -> FindGroups:
         """Return what gets the groups; listed ones that do not fit are refused now."""
-        finder, listed = self.finder, self.listed
+        finder, listed = self.finder, self.groups.listed_groups
         if finder is not None:
             return lambda draws, progress: finder.find(engine, draws, progress)
         assert listed is not None
@@ -122,7 +117,7 @@ class InGroups:
         finder = self.finder
         group_parameters = {"groups_listed": True} if finder is None else finder.parameters
         group_sentence = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
-        all_parameters = {**parameters, "max_groups_per_user": self.most, **group_parameters}
+        all_parameters = {**parameters, "max_groups_per_user": self.groups.groups_per_user, **group_parameters}
         all_sentences = (group_sentence, *scale.sentences, *sentences)
         return Statement.from_privacy(self.privacy, mechanism, all_parameters | scale.parameters, all_sentences)
 
@@ -144,8 +139,7 @@ def plan_groups(
         mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
         finder = GroupFinder.for_price(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
-    table = InGroups(by=groups.by, listed=listed_groups, most=max_groups, delta=delta, finder=finder, privacy=privacy)
-    return table, mechanism
+    return InGroups(groups=groups, finder=finder, privacy=privacy), mechanism
 
 
 def _with(finder: GroupFinder, answering: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:

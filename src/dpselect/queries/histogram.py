@@ -22,7 +22,6 @@ from dpselect.mechanisms.histogram import (
     nearest,
 )
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy
@@ -33,8 +32,7 @@ from dpselect.release.answers.count_sentences import (
     describe_laplace,
     describe_shared,
 )
-from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.written_release import write_release
+from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
@@ -151,10 +149,6 @@ class HistogramPlan(Plan):
             outcome, self._statement(items), self._accuracy_for(items), kind=Kind.SET, counted=True, width=width
         )
 
-    def select(self, counts: CountGroups, draws: Draws) -> Release:
-        """Return the release for the counts of all items."""
-        return self.answer(self.draw(counts, draws))
-
     def _accuracy_for(self, items: int) -> Accuracy:
         """Return how near the counts of so many items are."""
         good = accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
@@ -163,7 +157,9 @@ class HistogramPlan(Plan):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        return Scale(items=tighter_bound(self.most, self.named_domain), period=self.period, rows=self.row_bound)
+        bound, size = self.most, max_domain_size(self.named_domain)
+        is_tighter = bound is not None and (size is None or bound < size)
+        return Scale(items=bound if is_tighter else None, period=self.period, rows=self.row_bound)
 
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""

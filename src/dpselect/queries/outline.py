@@ -18,7 +18,7 @@ from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, part_from_flat, plan_class
 from dpselect.questions.kinds import domain_from_json, domain_to_json
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
 from dpselect.release import formatting
 

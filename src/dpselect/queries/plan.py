@@ -25,8 +25,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
-from dpselect.questions.parts import By, Method, ResolvedGroups
-from dpselect.questions.payment import ACCURACIES, Payment
+from dpselect.questions.parts import ACCURACIES, By, Method, Payment, ResolvedGroups
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
 from dpselect.release.accuracy import TIMES, Accuracy
@@ -297,11 +296,12 @@ class Plan(ABC):
 
         `question_facts` are more of the facts that it may state where the data do not.
         """
-        self._refuse_own_values()
+        self.refuse_own_values()
         facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.question_facts, *question_facts))
         return self if facts == self.facts else replace(self, facts=facts)
 
-    def _refuse_own_values(self) -> None:
+    def refuse_own_values(self) -> None:
+        """Refuse a question about values of the caller's where it is asked of a data set."""
         if isinstance(self.question, (Scores, OneEach)):
             name = "scores" if isinstance(self.question, Scores) else "values"
             raise ParameterError("question", "be about a data set", f"one about {name} of the caller's")
@@ -341,7 +341,7 @@ class Plan(ABC):
 
     def to_dict(self) -> dict[str, Json]:
         """Return the plan in JSON types: the verb, the parameters, the price, and facts. Numbers are exact, as text."""
-        self._refuse_own_values()
+        self.refuse_own_values()
         return {**self.question.to_dict(), **self.payment.flat_json(), **self.facts.flat_json()}
 
     @staticmethod

@@ -20,17 +20,14 @@ from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, Certifie
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.queries.facts import tighter_bound
-from dpselect.queries.plan import BoundDraw
-from dpselect.queries.values import OfValues, answer_from_values
-from dpselect.questions.parts import By, ResolvedGroups
-from dpselect.questions.payment import Payment
+from dpselect.queries.plan import BoundDraw, Plan
+from dpselect.queries.values import answer_from_values
+from dpselect.questions.parts import By, Payment, ResolvedGroups
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, planned_ranks, ranks, ranks_of_groups, users_of_groups
 from dpselect.release.answers import quantile_sentences
-from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.answers.target_accuracy import describe_target_ranks
-from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Ranked, Statement
@@ -43,7 +40,7 @@ Bounds = tuple[Number, Number]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class QuantilePlan(OfValues):
+class QuantilePlan(Plan):
     """The values below which shares q of all users' values lie.
 
     The price is (epsilon, delta) for all of them; or what follows from `within`, the most users by which a rank may be
@@ -132,16 +129,16 @@ class QuantilePlan(OfValues):
     @property
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
-        m, within, by = self.mechanism, self.payment.within, self.question.by
+        m, within = self.mechanism, self.payment.within
         return {
             "q": m.shares,
             "bounds": m.grid.bounds,
             "step": m.grid.step,
             "epsilon": self.price.epsilon,
-            "delta": self.delta if self.table is None else self.table.delta,
+            "delta": self.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **(ResolvedGroups.from_by(by).key_fields if isinstance(by, By) else {}),
+            **({} if self.table is None else self.table.groups.key_fields),
         }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -152,7 +149,7 @@ class QuantilePlan(OfValues):
         table = self.table
         if table is None:
             return lambda draws, progress: self.draw(engine.users_at(grid, per_user, progress=progress), draws)
-        find_groups, max_groups = table.bind_groups(engine), table.most
+        find_groups, max_groups = table.bind_groups(engine), table.groups.groups_per_user
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
             groups = find_groups(draws, progress)
@@ -240,7 +237,7 @@ class QuantilePlan(OfValues):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        groups = None if self.table is None else tighter_bound(self.table.most, self.table.listed)
+        groups = None if self.table is None else self.table.groups.bound
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def statement(self) -> Statement:

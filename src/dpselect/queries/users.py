@@ -21,16 +21,15 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import Facts, Rows, tighter_bound
+from dpselect.queries.facts import Facts, Rows
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers.count_sentences import describe_laplace_exactly, describe_shared, describe_users
-from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.answers.target_accuracy import describe_target_users
-from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
@@ -180,9 +179,7 @@ class UsersPlan(Plan):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        return Scale(
-            groups=tighter_bound(self.max_counted_per_user, self.groups), period=self.period, rows=self.row_bound
-        )
+        return Scale(groups=None if self.table is None else self.table.bound, period=self.period, rows=self.row_bound)
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
-from dpselect.draws import Draws, secure
+from dpselect.draws import secure
 from dpselect.ledger import Budget, LedgerSource, fingerprint, parse_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import log_question, outline, with_question
-from dpselect.queries.plan import Plan, plan_question
-from dpselect.questions.payment import Payment
+from dpselect.queries.plan import plan_question
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question, Scores
-from dpselect.release.answers.outcome import Outcome
 from dpselect.release.release import Release
 
 NOTHING = Facts()  # of values that the caller holds
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class OfValues(Plan):
-    """A question that can be asked of values that the caller holds."""
-
-    @abstractmethod
-    def draw(self, values: Any, draws: Draws) -> Outcome:
-        """Draw the outcome for values."""
-
-    def select(self, values: Any, draws: Draws) -> Release:
-        """Return the release for values."""
-        return self.answer(self.draw(values, draws))
 
 
 def answer_from_values(
@@ -53,8 +36,12 @@ def answer_from_values(
     warn_if_weak(plan.ceiling)
     outlined, draws = outline(plan), secure()
     log_question(plan, account)
+
+    def draw_answer() -> Release:
+        return with_question(outlined, plan.answer(plan.draw(values, draws)))
+
     if account is None:
-        return with_question(outlined, plan.select(values, draws))
+        return draw_answer()
     account.check(plan.price.neighbors)
 
     key = {**plan.key, "secure": draws.secure}
@@ -62,7 +49,4 @@ def answer_from_values(
     fingerprinted = fingerprint(
         plan.verb, key, {"source": source, "snapshot": account.snapshot}, account.snapshot is not None
     )
-    answer = partial(plan.select, values)
-    return fingerprinted.with_repeat_price(
-        account.pay(plan, fingerprinted, lambda: with_question(outlined, answer(draws)), fresh=fresh)
-    )
+    return fingerprinted.with_repeat_price(account.pay(plan, fingerprinted, draw_answer, fresh=fresh))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpselect._ground.json_text import parse_json
     from dpselect._ground.keys import format_key, key_columns, parse_key, typed_label
     from dpselect.questions.kinds import LISTED, domain_from_json, items_to_json
-    from dpselect.questions.payment import Payment
+    from dpselect.questions.parts import Payment
     from dpselect.questions.questions import QUESTIONS, Question
     from dpselect.questions.schemas import or_null, schema_of_shape
 

@@ -1,9 +1,10 @@
-"""Parts of questions: groups, what ranks items, and methods with parameters of their own."""
+"""Parts of questions: groups, what ranks items, methods with parameters of their own; and the price of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
@@ -14,10 +15,13 @@ from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import (
     COLUMN,
     COLUMNS,
+    DELTA,
+    EPSILON,
     FLAG,
     LISTED,
     NUMBER,
     PERIODS,
+    SHARE,
     ParameterKind,
     domain_from_json,
     items_to_json,
@@ -27,6 +31,7 @@ from dpselect.questions.value import ParameterSet, frozen, param
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
+
 
 SET = "set"
 BY_BOUND = "by-bound"
@@ -103,6 +108,12 @@ class ResolvedGroups:
         listed_size = None if self.listed_groups is None else max_domain_size(self.listed_groups)
         assert self.max_groups_per_user is not None
         return self.max_groups_per_user if listed_size is None else min(self.max_groups_per_user, listed_size)
+
+    @property
+    def bound(self) -> int | None:
+        """That number where it keeps users from counting in some groups, or None: where no more groups are listed."""
+        listed_size = None if self.listed_groups is None else max_domain_size(self.listed_groups)
+        return None if self.groups_per_user == listed_size else self.groups_per_user
 
 
 @frozen
@@ -234,3 +245,52 @@ _HINTS = {
     "in_engine": "the others need the items of users in memory",
     "popular": "users who give all to one item choose popular ones first: greedy-geometric",
 }
+
+
+AMOUNTS = ("epsilon", "within", "threshold", "share")
+ACCURACIES = ("within", "threshold")
+
+
+@frozen
+class Payment(ParameterSet):
+    """The price of an answer. Of epsilon, an accuracy and a share one is given; a delta may go with each."""
+
+    error_noun: ClassVar[str] = "a price"
+
+    _: KW_ONLY
+    epsilon: Number | None = param(
+        EPSILON, default=None, help="one person changes the odds of any answer by a factor of at most e^epsilon"
+    )
+    delta: Number | None = param(
+        DELTA,
+        default=None,
+        help="bounds the chance that this fails (at most 1e-6 to find items or groups, else 0)",
+    )
+    within: int | None = param(
+        whole_number_kind(),
+        default=None,
+        help="instead of epsilon: the accuracy, in [users or ranks](plan.md#accuracy-first)",
+    )
+    threshold: int | None = param(
+        whole_number_kind(),
+        default=None,
+        help="instead of epsilon: an item [is found](plan.md#accuracy-first) if this many users have only it",
+    )
+    share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
+
+    def check(self) -> None:
+        """Refuse more than one amount."""
+        given_name, *more_names = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
+        for name in more_names:
+            hint = f"each is a price of its own: give {given_name} or {name}"
+            raise ParameterError(name, f"be left out if {given_name} is given", came(getattr(self, name)), hint)
+
+    @property
+    def accuracy(self) -> str | None:
+        """Name of the accuracy that is asked for, if one is."""
+        return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
+
+    @property
+    def exact_delta(self) -> Fraction | None:
+        """The delta that is given, or None."""
+        return self.delta  # type: ignore[return-value] # its kind has read it

@@ -11,8 +11,7 @@ from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole_number_kind
-from dpselect.questions.parts import By, Gain, Method, Total, check_method, check_method_name
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import By, Gain, Method, Payment, Total, check_method, check_method_name
 from dpselect.questions.value import Inner, ParameterSet, frozen, inner, param
 from dpselect.release.formatting import Json
 

@@ -13,8 +13,7 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
 from dpselect.queries.plan import Plan, missing_price, plan_class
 from dpselect.questions.kinds import PERIODS
-from dpselect.questions.parts import Total
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment, Total
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
 from dpselect.remote.waiting import ask_question
 from dpselect.remote.wire import Wire

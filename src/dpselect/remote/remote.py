@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.parameters import Progress, check_callable, check_keywords, not_negative, refuse_unknown_names
 from dpselect.errors import GatewayError, ParameterError, came
 from dpselect.queries.plan import Plan
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json
 from dpselect.remote.address import address_of

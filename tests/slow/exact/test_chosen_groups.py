@@ -45,12 +45,12 @@ def question(**more: object) -> TopKPlan:
     return plan_of("top_k", **usual | more)
 
 
-def laws_of(query: TopKPlan | ChosenGroups, crowds=Held):
+def laws_of(query: ChosenGroups, crowds=Held):
     """From users to the law of the whole release: the bound, and what is shown."""
 
     def run(users: Crowd):
         def answer(draws):
-            found = query.answer(query.bind_draw(crowds(users))(draws, None))
+            found = query.answer(query.bind_draw(crowds(users), None)(draws, None))
             return found.privacy.parameters["max_groups_per_user"], tuple(item.group for item in found.items)
 
         return law(answer)
@@ -78,7 +78,7 @@ def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
     monkeypatch.setattr(group_bound, "BOUND_SHARE", share)
     query = question(epsilon=epsilon)
     assert (query.price.epsilon, query.price.delta) == (epsilon, Fraction(1, 10))
-    laws = laws_of(query)
+    laws = laws_of(query.selection)
     assert private(laws, one_more(3), epsilon, Fraction(1, 10))
     assert {most for most, _ in laws((GROUPS,))} == {1, 2}
 
@@ -87,10 +87,10 @@ def test_the_price_of_the_bound_may_not_be_forgotten(monkeypatch):
     """The twin asks the question for the whole of epsilon once the bound is chosen."""
     monkeypatch.setattr(group_bound, "BOUND_SHARE", Fraction(1, 2))
     query = question(delta=Fraction(1, 10**9), epsilon=Fraction(1, 2))
-    twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.select)
+    twin = broken.BoundForNothing(**vars(query.selection) | {"_selections": {}})
     crowds = [(("p",),) * n + (("q",),) * n for n in (60, 70, 80)]
     pairs = [(crowd, (*crowd, GROUPS)) for crowd in crowds]
-    assert private(laws_of(query), pairs, query.price.epsilon, query.price.delta)
+    assert private(laws_of(query.selection), pairs, query.price.epsilon, query.price.delta)
     assert not private(laws_of(twin), pairs, query.price.epsilon, query.price.delta)
 
 
@@ -110,8 +110,8 @@ def test_no_bound_costs_more_than_the_ceiling(order, k, counts):
         for one, other in ((cost.whole, ceiling.whole), (cost.without_composition, ceiling.without_composition)):
             assert one.epsilon <= other.epsilon
             assert one.renyi <= other.renyi
-    chosen = query.chosen
-    assert chosen is not None
+    chosen = query.selection
+    assert isinstance(chosen, ChosenGroups)
     fullest = max(cost.renyi for _, cost in costs)
     for most in (1, 2):
         given = chosen.given(most).price_at(order)
@@ -153,7 +153,7 @@ def test_what_is_said_is_what_was_done():
 def test_listed_groups_leave_nothing_to_choose():
     for groups in (["p"], ["p", "q", "r"]):
         assert question(groups=groups).key["max_groups_per_user"] == len(groups)
-        assert question(groups=groups).chosen is None
+        assert not isinstance(question(groups=groups).selection, ChosenGroups)
     by_column = question(groups=dps.Column("groups.csv", "name"))
     assert by_column.key["max_groups_per_user"] is None
-    assert by_column.chosen is not None
+    assert isinstance(by_column.selection, ChosenGroups)

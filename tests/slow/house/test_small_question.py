@@ -39,7 +39,7 @@ NEVER = (
     "dpselect.queries.quantile",
     "dpselect.forecast",
     "dpselect.papers",
-    *(f"dpselect.release.{name}" for name in ("charts", "panels", "picture", "svg", "axes")),
+    *(f"dpselect.release.{name}" for name in ("charts", "panels", "picture", "svg")),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),

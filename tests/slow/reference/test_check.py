@@ -607,7 +607,7 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
         dps.check(tmp_path / "bytes")
     with pytest.raises(dps.ParameterError, match="release must be a Release, or the path of a file, got"):
         dps.check({"items": []})  # type: ignore[arg-type]
-    monkeypatch.setattr("dpselect.checking.reading.MAX_BYTES", 2**10)
+    monkeypatch.setattr("dpselect.checking.check.MAX_BYTES", 2**10)
     with pytest.raises(dps.DataError, match="at most"):
         dps.check(written(RELEASES["unknown"]))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.prices import Price, ceiling, divergence, up
@@ -27,13 +27,13 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, rank_bes
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
-from dpselect.queries.top.selection import Selection, noisy_counts
+from dpselect.queries.top.selection import Selection, TopRequest, noisy_counts
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
-from dpselect.release.answers.method_reasons import DISCOVERED
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
+    DISCOVERED,
     describe_counts,
     describe_discovered_ranking,
     describe_discovery,
@@ -45,6 +45,7 @@ from dpselect.release.statement import Ended, Statement
 from dpselect.utility.union_accuracy import found_accuracy
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
     from dpselect.engines.port import Engine
     from dpselect.queries.plan import BoundDraw
 
@@ -129,6 +130,27 @@ class FoundTop(Selection):
 
     selector: Discovery
     ready: DiscoverThenPeel | None
+
+    @classmethod
+    def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> FoundTop:
+        """Return the selection; what can be refused without data is refused here."""
+        discovery = Discovery(
+            k=parameters.listed_size("k", request.k),
+            epsilon=epsilon,
+            delta=parameters.probability("delta", delta),
+            most=request.max_items_per_user,
+            counted=request.counts,
+            in_engine=request.in_engine,
+            measures=request.measures,
+        )
+        remaining = discovery.epsilon - discovery.for_bound
+        if not fits(remaining, discovery.delta, discovery.most):
+            hint = "lower max_items_per_user, or take limited-domain"
+            raise without_curve(epsilon, remaining, discovery.delta, discovery.most, METHOD, hint)
+        mechanism = None if discovery.most is None else discovery.mechanism(discovery.most)
+        return FoundTop(
+            method=METHOD, selector=discovery, ready=mechanism, privacy=discovery.privacy, reason=DISCOVERED + reason
+        )
 
     def price_at(self, order: int | None) -> Price:
         """Return what any answer costs at most an account of this Rényi order.
@@ -246,14 +268,14 @@ class FoundTop(Selection):
         epsilon_per_pick = self._price_of_pick(mechanism, outcome.discovered or 0)
         return self._measurer(mechanism, len(outcome.items), epsilon_per_pick)
 
-    def bind_draw(self, engine: Engine) -> BoundDraw | None:
-        """Bind to pairs where users' items stay in the engine.
+    def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:  # noqa: ARG002 - items are discovered
+        """Bind to the items of every user, or to pairs where these stay in the engine.
 
         It adds up the weights of the union, then users of what was found.
         """
-        if not (self.selector.in_engine or self.scale.gains):
-            return None
-        return lambda draws, progress: self.draw_pairs(engine.pairs(progress=progress), draws, progress)
+        if self.selector.in_engine or self.scale.gains:
+            return lambda draws, progress: self.draw_pairs(engine.pairs(progress=progress), draws, progress)
+        return lambda draws, progress: self.draw(engine.contributions(progress=progress), draws, progress)
 
     def draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
@@ -354,37 +376,6 @@ class FoundTop(Selection):
 def discovered_at_least(shown_items: int, stated_number: int | None, most_shown: int) -> int:
     """Return how many items were discovered where so many are shown: more, if as many are as can be."""
     return shown_items if shown_items < most_shown or stated_number is None else max(shown_items, stated_number)
-
-
-def plan_discovery(
-    k: int,
-    *,
-    epsilon: Fraction,
-    delta: Number,
-    counts: bool,
-    measures: tuple[Measure, ...] = (),
-    max_items_per_user: int | None,
-    in_engine: bool = False,
-    reason: str = "",
-) -> FoundTop:
-    """Check every parameter. What can be refused without data is refused here."""
-    discovery = Discovery(
-        k=parameters.listed_size("k", k),
-        epsilon=epsilon,
-        delta=parameters.probability("delta", delta),
-        most=max_items_per_user,
-        counted=counts,
-        in_engine=in_engine,
-        measures=measures,
-    )
-    remaining = discovery.epsilon - discovery.for_bound
-    if not fits(remaining, discovery.delta, discovery.most):
-        hint = "lower max_items_per_user, or take limited-domain"
-        raise without_curve(epsilon, remaining, discovery.delta, discovery.most, METHOD, hint)
-    mechanism = None if discovery.most is None else discovery.mechanism(discovery.most)
-    return FoundTop(
-        method=METHOD, selector=discovery, ready=mechanism, privacy=discovery.privacy, reason=DISCOVERED + reason
-    )
 
 
 def picks_needed(k: int, items: int) -> int:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
-from dpselect._ground.domain import Domain
+from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.top.selection import Selection
+from dpselect.queries.top.method import select_method
+from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound, read_bound
+from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
     from dpselect._ground.parameters import Progress
     from dpselect._ground.row_bound import RowBound
     from dpselect.draws import Draws
+    from dpselect.questions.parts import ResolvedGroups
     from dpselect.release.answers.outcome import Outcome
 
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ChosenGroups:
     """A top k by group that leaves its bound on groups open: about as many groups as 9 of 10 users are in at most.
 
@@ -34,19 +37,23 @@ class ChosenGroups:
     (docs/mechanisms/by-group.md, "A bound that is chosen").
     """
 
+    request: TopRequest
+    groups: ResolvedGroups  # without the bound
+    named: str  # the method; "auto" if the bound decides it
     total: Fraction  # the epsilon of both
     delta: Fraction
-    listed: Domain | None  # by a column, of which nobody knows how many groups it has
-    select: Callable[[Fraction, int], Selection]  # what answers for an epsilon, with a bound
+    period: str | None = None
+    rows: RowBound | None = None
     _selections: dict[int, Selection] = field(default_factory=dict, repr=False)
 
     def counting(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same about users who count once in each period, and by a bounded number of rows."""
+        return replace(self, period=period, rows=rows, _selections={})
 
-        def select(epsilon: Fraction, max_groups: int) -> Selection:
-            return self.select(epsilon, max_groups).counting(period, rows)
-
-        return replace(self, select=select, _selections={})
+    def select(self, epsilon: Fraction, max_groups: int) -> Selection:
+        """Return what answers for an epsilon, with a bound."""
+        request = replace(self.request, groups=replace(self.groups, max_groups_per_user=max_groups))
+        return select_method(request, self.named, epsilon, self.delta).counting(self.period, self.rows)
 
     @property
     def epsilon(self) -> Fraction:
@@ -60,9 +67,28 @@ class ChosenGroups:
         return self._selections[max_groups]
 
     @property
-    def of_pairs(self) -> bool:
+    def of_sets(self) -> bool:
         """Pairs of group and item may be asked for: the more picks, the sooner they are found by a union."""
         return self.given(BOUNDS[-1]).of_sets
+
+    @property
+    def method(self) -> str:
+        """The method that answers; that which was named, or auto, where the bound decides it."""
+        return self.named if self.of_sets else self.given(1).method
+
+    @property
+    def reason(self) -> str:
+        """The reason for this method; nothing where the bound decides it."""
+        return "" if self.method == AUTO else self.given(1).reason
+
+    @property
+    def k_bar(self) -> int | None:
+        """The number of items with the most users that are looked at, by any bound."""
+        return self.given(1).k_bar
+
+    def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of no bound the same
+        """Return nothing: the accuracy depends on the bound."""
+        return NOTHING
 
     @property
     def privacy(self) -> Privacy:
@@ -97,20 +123,20 @@ class ChosenGroups:
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the choice, and the steps that the answer took."""
-        return (Steps(BoundedRange(self.epsilon), 1), *self._selection_of(release).steps(release.found))
+        return (Steps(BoundedRange(self.epsilon), 1), *self._selection_of(release).steps(release))
 
     def _selection_of(self, release: Release) -> Selection:
         max_groups = release.privacy.parameters["max_groups_per_user"]
         assert isinstance(max_groups, int)
         return self.given(max_groups)
 
-    def bind_draw(self, engine: Engine) -> BoundDraw:
+    def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {max_groups: self.given(max_groups).bound(engine) for max_groups in BOUNDS}
+        draw_with = {max_groups: self.given(max_groups).bind_draw(engine, domain) for max_groups in BOUNDS}
         chooser = bound_chooser(self.epsilon, BOUNDS)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = count_places(*engine.groups_of_users(self.listed, progress=progress), BOUNDS)
+            users = count_places(*engine.groups_of_users(self.groups.listed_groups, progress=progress), BOUNDS)
             max_groups = draw_bound(users, chooser, draws, BOUNDS)
             return replace(draw_with[max_groups](draws, progress), max_groups_per_user=max_groups)
 

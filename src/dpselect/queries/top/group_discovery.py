@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,18 +20,19 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, rank_best
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.top.discovery import FoundTop, discovered_at_least, picks_needed, plan_discovery
-from dpselect.queries.top.selection import noisy_counts
+from dpselect.queries.top.discovery import FoundTop, discovered_at_least, picks_needed
+from dpselect.queries.top.selection import TopRequest, noisy_counts
 from dpselect.questions.parts import ResolvedGroups
-from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_sentences import discovered_by_group
 from dpselect.release.answers.union_sentences import IN_ONE_GROUP
 from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS
 from dpselect.release.statement import Ended
+
+if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
 
 Values = tuple[object, ...]
 
@@ -51,7 +53,29 @@ class FoundTopByGroup(FoundTop):
     asked: ResolvedGroups
     groups: int  # in which one user counts, at most
 
-    def bind_draw(self, engine: Engine) -> BoundDraw:
+    @classmethod
+    def for_groups(
+        cls, request: TopRequest, groups: ResolvedGroups, epsilon: Fraction, delta: Fraction, reason: str
+    ) -> Self:
+        """Return the selection in every group; every parameter is checked."""
+        if groups.sizes:
+            requirement = "be left out for discover: it counts users of items only"
+            raise ParameterError("users", requirement, True, "limited-domain counts those of groups too")
+        max_groups = parameters.whole_number(
+            "max_groups_per_user", groups.groups_per_user, minimum=1, maximum=MOST_GROUPS
+        )
+        found = FoundTop.from_request(request, epsilon, delta, reason)
+        return cls(
+            method=found.method,
+            selector=found.selector,
+            ready=found.ready,
+            privacy=found.privacy,
+            reason=discovered_by_group(groups_listed=groups.listed_groups is not None) + reason,
+            asked=groups,
+            groups=max_groups,
+        )
+
+    def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:  # noqa: ARG002 - pairs are discovered
         """Bind to the pairs of every user, in the groups that they keep."""
         listed_groups = self.asked.listed_groups
         engine.check_pairs()
@@ -181,40 +205,3 @@ class FoundTopByGroup(FoundTop):
 
     def _group(self, values: Values, items: int) -> Group:
         return Group(values, Ended.FULL if items >= self.selector.k else Ended.DISCOVERED)
-
-
-def plan_found_by_group(
-    resolved_groups: ResolvedGroups,
-    k: int,
-    *,
-    counts: bool,
-    epsilon: Fraction,
-    delta: Fraction,
-    max_items_per_user: int | None,
-    reason: str = "",
-) -> FoundTopByGroup:
-    """Check every parameter."""
-    if resolved_groups.sizes:
-        requirement = "be left out for discover: it counts users of items only"
-        raise ParameterError("users", requirement, True, "limited-domain counts those of groups too")
-    groups = parameters.whole_number(
-        "max_groups_per_user", resolved_groups.groups_per_user, minimum=1, maximum=MOST_GROUPS
-    )
-    plan = plan_discovery(
-        k,
-        epsilon=epsilon,
-        delta=delta,
-        counts=counts,
-        max_items_per_user=max_items_per_user,
-        reason=reason,
-    )
-    return FoundTopByGroup(
-        method=plan.method,
-        selector=plan.selector,
-        ready=plan.ready,
-        privacy=plan.privacy,
-        reason=method_reasons.discovered_by_group(groups_listed=resolved_groups.listed_groups is not None) + reason,
-        asked=resolved_groups,
-        groups=groups,
-        scale=USERS.with_bounds(groups=tighter_bound(groups, resolved_groups.listed_groups)),
-    )

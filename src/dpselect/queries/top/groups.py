@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,18 +20,22 @@ from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parse_sizes
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import sharpest
-from dpselect.queries.facts import tighter_bound
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.top.selection import Selection, Terms, noisy_counts
+from dpselect.queries.top.selection import Selection, Terms, TopRequest, noisy_counts
 from dpselect.questions.parts import ResolvedGroups
 from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
-from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
+from dpselect.release.answers.ranking_sentences import (
+    describe_limited_domain_by_group,
+    describe_ranking_by_group,
+    limited_by_group,
+)
 from dpselect.release.groups import Group
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS
 from dpselect.release.statement import Ended
+
+if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
 
 METHOD = "limited-domain"
 ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]]
@@ -46,6 +50,16 @@ class TopByGroup(Selection):
     asked: ResolvedGroups
     of_groups: NoisyCounts | None  # what counts the users of a group
 
+    @classmethod
+    def for_groups(cls, request: TopRequest, groups: ResolvedGroups, epsilon: Fraction, delta: Fraction) -> Self:
+        """Return the selection at the largest epsilon of one pick that fits; every parameter is checked."""
+        k, max_groups, k_bar, _ = parse_sizes(
+            request.k, groups.groups_per_user, request.k_bar, request.max_items_per_user
+        )
+        sizes = Sizes(k, max_groups, k_bar, request.cut, request.moves, request.counts, groups.sizes)
+        reason = limited_by_group(groups_listed=groups.listed_groups is not None)
+        return cls(method=METHOD, reason=reason, asked=groups, **_parts(sizes, epsilon, delta))
+
     @property
     def k_bar(self) -> int:
         """The number of items with the most users that are looked at, of each group."""
@@ -55,7 +69,7 @@ class TopByGroup(Selection):
         """Return how far bottom is above the item at rank k_bar + 1 of a group, in users or in units of a weight."""
         return self.selector.each.height
 
-    def bind_draw(self, engine: Engine) -> BoundDraw:
+    def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:  # noqa: ARG002 - groups have none
         """Bind to the largest items of every group; listed groups that do not fit are refused now."""
         max_groups, listed_groups = self.selector.max_groups_per_user, self.asked.listed_groups
         if listed_groups is not None:
@@ -160,14 +174,14 @@ class TopByGroup(Selection):
         """The selection is in every group."""
         return True
 
-    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the steps that an answer took: those of the groups with most, as many as one user may count in.
 
         A group that is not shown took one pick: bottom.
         """
         s = self.selector
         max_groups = s.max_groups_per_user
-        largest = sorted(item_counts, reverse=True)[:max_groups]
+        largest = sorted(release.found, reverse=True)[:max_groups]
         picks = sum(min(s.k, items + 1) for items in largest) + max_groups - len(largest)
         steps = [replace(self.privacy.steps[0], times=picks)]
         if self.of_groups is not None:
@@ -179,29 +193,6 @@ class TopByGroup(Selection):
     def _groups_counted(self, with_items: int) -> int:
         """Return how many numbers of users one user may have moved: those of listed groups are released in any case."""
         return with_items if self.asked.listed_groups is None else self.selector.max_groups_per_user
-
-
-def plan_by_group(
-    resolved_groups: ResolvedGroups,
-    k: int,
-    *,
-    counts: bool,
-    epsilon: Fraction,
-    delta: Fraction,
-    k_bar: int | None,
-    max_items_per_user: int | None,
-    moves: int = 1,
-) -> TopByGroup:
-    """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
-    k, groups, k_bar, max_items = parse_sizes(k, resolved_groups.groups_per_user, k_bar, max_items_per_user)
-    winner_bound = None if max_items is None or max_items >= k else max_items
-    return TopByGroup(
-        method=METHOD,
-        reason=method_reasons.limited_by_group(groups_listed=resolved_groups.listed_groups is not None),
-        asked=resolved_groups,
-        scale=USERS.with_bounds(groups=tighter_bound(groups, resolved_groups.listed_groups)),
-        **_parts(Sizes(k, groups, k_bar, winner_bound, moves, counts, resolved_groups.sizes), epsilon, delta),
-    )
 
 
 class Sizes(NamedTuple):

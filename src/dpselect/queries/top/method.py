@@ -1,16 +1,29 @@
-"""By which method a top k of one list is answered: the one that was named, or the best by data-independent facts."""
+"""By which method a top k is answered: the one that was named, or the best by data-independent facts."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Domain, max_domain_size, refuse_k_above_size
 from dpselect._ground.methods import AUTO
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
 from dpselect.queries.top.selection import Selection, TopRequest
-from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER, describe_larger_bound
+from dpselect.release.answers.ranking_sentences import (
+    BOUND_HELPS,
+    IN_ORDER,
+    LARGE_BY_GROUP,
+    LARGE_K,
+    NO_ORDER,
+    describe_larger_bound,
+    describe_reason,
+)
+
+if TYPE_CHECKING:
+    from dpselect.questions.parts import ResolvedGroups
 
 DISCOVER = "discover"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -25,13 +38,26 @@ MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
 
 
 def select_method(request: TopRequest, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
-    """Return the mechanism, by the method that was named or is best, and the price of all of it."""
-    if request.domain is None:
-        return _of_unknown(request, method, epsilon, delta)
-    reason = ""
-    _check_known(request, request.domain)
+    """Return the mechanism, by the method that was named or is best, the price of all of it, and what it counts."""
+    if request.groups is not None:
+        selection = _in_groups(request, request.groups, method, epsilon, delta)
+    elif request.domain is None:
+        selection = _of_unknown(request, method, epsilon, delta)
+    else:
+        selection = _of_known(request, request.domain, method, epsilon, delta)
+    scale = request.scale
+    return replace(selection, scale=scale, reason=describe_reason(selection.reason, scale))
+
+
+def _of_known(request: TopRequest, domain: Domain, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
+    """Select among the items of a domain."""
+    if request.k_bar is not None:
+        raise ParameterError("k_bar", "be left out if a domain is given", request.k_bar)
+    k, domain_size, reason = parameters.listed_size("k", request.k), max_domain_size(domain), ""
+    if domain_size is not None:
+        refuse_k_above_size(k, domain_size)
     if method == AUTO:
-        best = best_set_method(parameters.listed_size("k", request.k), epsilon, delta)
+        best = best_set_method(k, epsilon, delta)
         method, reason = (PEELING, IN_ORDER) if request.ranked else (best, NO_ORDER[best])
     if method == PEELING:
         return PeeledTop.from_request(request, epsilon, delta, reason)
@@ -40,24 +66,16 @@ def select_method(request: TopRequest, method: str, epsilon: Fraction, delta: Fr
     return SetTop.from_request(method, request, epsilon, delta, reason)
 
 
-def _check_known(request: TopRequest, domain: Domain) -> None:
-    if request.k_bar is not None:
-        raise ParameterError("k_bar", "be left out if a domain is given", request.k_bar)
-    domain_size = max_domain_size(domain)
-    if domain_size is not None:
-        refuse_k_above_size(parameters.listed_size("k", request.k), domain_size)
-
-
 def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
     """Select among items that nobody lists."""
-    bound, reason = request.max_items_per_user, ""
+    bound, by_weight, reason = request.max_items_per_user, request.totals is not None, ""
     if method == AUTO and request.k_bar is None:
         method = best_unknown_method(parameters.listed_size("k", request.k), epsilon, delta, bound)
-        method = SPARSE if request.by_weight and method == DISCOVER else method
+        method = SPARSE if by_weight and method == DISCOVER else method
         reason = "" if method == LIMITED else LARGE_K
         if method == DISCOVER and not request.gains and _has_larger_union(epsilon, delta, bound):
             bound, reason = LEAST_TO_DISCOVER, reason + describe_larger_bound(LEAST_TO_DISCOVER)
-        if method == SPARSE and not request.by_weight and bound is None and is_for_a_union(request.k, epsilon):
+        if method == SPARSE and not by_weight and bound is None and is_for_a_union(request.k, epsilon):
             reason += BOUND_HELPS
         if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
             method, reason = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
@@ -65,18 +83,33 @@ def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Frac
         return LimitedTop.from_request(request, epsilon, delta)
     if method == SPARSE:
         return SparseTop.from_request(request, epsilon, delta, reason)
-    from dpselect.queries.top.discovery import plan_discovery
+    from dpselect.queries.top.discovery import FoundTop
 
-    return plan_discovery(
-        request.k,
-        epsilon=epsilon,
-        delta=delta,
-        counts=request.counts,
-        measures=request.measures,
-        max_items_per_user=bound,
-        in_engine=request.in_engine,
-        reason=reason,
-    )
+    return FoundTop.from_request(request, epsilon, delta, reason)
+
+
+def _in_groups(
+    request: TopRequest, groups: ResolvedGroups, method: str, epsilon: Fraction, delta: Fraction
+) -> Selection:
+    """Select in every group, at the price of the groups that one user counts in."""
+    if request.domain is not None:
+        hint = "groups= lists groups; where='item IN (...)' keeps some items"
+        raise ParameterError("domain", "be left out if by is given", came(request.domain), hint)
+    if method not in (AUTO, LIMITED, DISCOVER):
+        hint = "auto takes the one that is better at this price"
+        raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} if by is given", came(method), hint)
+    reason = ""
+    if method == AUTO and request.k_bar is None and not groups.sizes and request.totals is None:
+        picks = request.k * (groups.max_groups_per_user or 1)
+        method = best_by_group(picks, epsilon, delta, request.max_items_per_user)
+        reason = LARGE_BY_GROUP
+    if method == DISCOVER:
+        from dpselect.queries.top.group_discovery import FoundTopByGroup
+
+        return FoundTopByGroup.for_groups(request, groups, epsilon, delta, reason)
+    from dpselect.queries.top.groups import TopByGroup
+
+    return TopByGroup.for_groups(request, groups, epsilon, delta)
 
 
 def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:

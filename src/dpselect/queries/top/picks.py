@@ -22,9 +22,11 @@ from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.queries.top.selection import Selection, Terms, TopRequest
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
-from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
+    KNOWN_DOMAIN,
+    UNKNOWN_DOMAIN,
+    UNKNOWN_SPARSE,
     describe_limited_domain,
     describe_sparse_limited_domain,
     describe_unknown_domain,
@@ -74,12 +76,12 @@ class Picks(Selection):
         good = self.ranking_accuracy(outcome.candidates or 1) + self.count_accuracy(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), good)
 
-    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
         """
-        picks, items = self.privacy.steps[0], sum(item_counts)
+        picks, items = self.privacy.steps[0], sum(release.found)
         missing = max(0, self.selector.k - items - 1)
         steps = (replace(picks, times=picks.times - missing), *self.noise_steps(items))
         return tuple(step for step in steps if step.times)
@@ -230,7 +232,7 @@ class SparseTop(UnknownTop):
             reason=UNKNOWN_SPARSE + reason,
         )
 
-    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """Return all steps: the picks that an answer does not show took place."""
         return self.privacy.steps
 

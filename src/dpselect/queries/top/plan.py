@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods
-from dpselect._ground.domain import Column, max_domain_size
+from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import Privacy, SpentSteps
 from dpselect.accounting.prices import Price
@@ -17,23 +16,20 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import BoundDraw, Plan
-from dpselect.queries.top.method import DISCOVER, best_by_group, select_method
+from dpselect.queries.top.method import select_method
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
-from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
-    from dpselect._ground.parameters import Progress
     from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
-    from dpselect.draws import Draws
+    from dpselect.aggregates.totals import Totals
     from dpselect.queries.top.group_bound import ChosenGroups
-    from dpselect.queries.top.measures import MeasuredItems
     from dpselect.release.answers.outcome import Outcome
     from dpselect.release.answers.target_accuracy import TargetAccuracy
 
@@ -54,8 +50,8 @@ class TopKPlan(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: TopK
-    selection: Selection = field(init=False, repr=False, compare=False)
-    chosen: ChosenGroups | None = field(init=False, repr=False, compare=False, default=None)
+    request: TopRequest = field(init=False, repr=False, compare=False)
+    selection: Selection | ChosenGroups = field(init=False, repr=False, compare=False)
 
     def derive_fields(self) -> None:
         """Set the selection, with its price."""
@@ -63,28 +59,24 @@ class TopKPlan(Plan):
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out if a domain is given", came(self.facts.exclude), hint)
         self._refuse_what_does_not_go_together()
-        if isinstance(self.question.score, Total):
-            from dpselect.queries.top.scores import totals_of
-
-            set_fields(self, totals=totals_of(self.question.score, self.requested_name))
-        groups = self.in_groups
-        if groups is not None and groups.max_groups_per_user is None:
-            set_fields(self, chosen=self._without_bound(groups))
+        set_fields(self, request=self._make_request())
+        set_fields(self, totals=self.request.totals)
+        groups = self.request.groups
         if self.payment.within is not None:
-            set_fields(self, selection=self._near_enough(self.payment.within))
-        elif self.chosen is not None:
-            set_fields(self, selection=self.chosen.given(1))
+            selection: Selection | ChosenGroups = self._near_enough(self.payment.within)
+        elif groups is not None and groups.max_groups_per_user is None:
+            selection = self._choose_groups(groups)
         else:
-            set_fields(self, selection=self._selected(self.requested_name, self.requested_epsilon, groups))
+            selection = select_method(self.request, self.requested_name, self.requested_epsilon, self.delta)
+        set_fields(self, selection=selection)
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
-        methods.parse_method_name(
-            "top_k", self.requested_name, domain=q.domain is not None, context=self._domain_phrase
-        )
-        if self._in_engine and q.by is not None:
+        domain_phrase = " without a domain" if q.domain is None else " with a domain"
+        methods.parse_method_name("top_k", self.requested_name, domain=q.domain is not None, context=domain_phrase)
+        if self.how.in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
-        if q.by is not None and not self.ranked:
+        if q.by is not None and not self._is_ranked:
             requirement = "be one that ranks if by is given: the items of a group come in order"
             raise ParameterError("method", requirement, came(self.how.name), "the order costs nothing more there")
         for (name, value), (conflict, conflicting_value), (reason, hint) in (
@@ -105,6 +97,29 @@ class TopKPlan(Plan):
             requirement = "be left out if compared_with is given: only one list is compared"
             raise ParameterError("by", requirement, came(self.by), ONE_GROUP)
 
+    def _make_request(self) -> TopRequest:
+        """Return what is asked; refuse weights for a method that selects by numbers of users."""
+        q, counts_users = self.question, False
+        measures: tuple[Measure, ...] = ()
+        if q.measures is not None:
+            from dpselect.aggregates.measures import measures_of
+
+            measures, counts_users = measures_of(q.measures)
+        return TopRequest(
+            k=q.k,
+            domain=q.domain,
+            counts=q.counts or counts_users,
+            measures=measures,
+            k_bar=self.how.k_bar,
+            ranked=self._is_ranked,
+            in_engine=self.how.in_engine,
+            max_items_per_user=self.facts.max_items_per_user,
+            totals=_parse_totals(q.score, self.requested_name) if isinstance(q.score, Total) else None,
+            gains=isinstance(q.score, Gain),
+            lost=isinstance(q.score, Gain) and q.score.lost,
+            groups=ResolvedGroups.from_by(q.by, chooses=True) if isinstance(q.by, By) else None,
+        )
+
     @property
     def requested_name(self) -> str:
         """The method that was named; auto where it is left to the plan."""
@@ -112,64 +127,42 @@ class TopKPlan(Plan):
         return AUTO if name in (None, SET) else str(name)
 
     @property
-    def ranked(self) -> bool:
+    def _is_ranked(self) -> bool:
         """The items are to come in order."""
         name = self.how.name
         return name != SET and (name is None or methods.method_row("top_k", name).ordered)
-
-    @property
-    def _in_engine(self) -> bool:
-        return self.how.in_engine
-
-    @property
-    def _domain_phrase(self) -> str:
-        return " without a domain" if self.domain is None else " with a domain"
-
-    @property
-    def in_groups(self) -> ResolvedGroups | None:
-        """The groups that are asked for, where any are."""
-        return ResolvedGroups.from_by(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
         """Return whether items are to be found."""
         return question.domain is None
 
-    def _without_bound(self, groups: ResolvedGroups) -> ChosenGroups:
-        """Return what chooses max_groups_per_user, and a selection for each that can be chosen."""
-        from dpselect.queries.top.group_bound import ChosenGroups
-
-        def select(epsilon: Fraction, max_groups: int) -> Selection:
-            return self._selected(self.requested_name, epsilon, replace(groups, max_groups_per_user=max_groups))
-
-        return ChosenGroups(self.requested_epsilon, self.delta, groups.listed_groups, select)
-
     @property
     def of_pairs(self) -> bool:
         """Pairs of group and item are found by a union first."""
-        return bool(self.by) and (self.selection.of_sets if self.chosen is None else self.chosen.of_pairs)
+        return self.request.groups is not None and self.selection.of_sets
 
     @property
     def price(self) -> Privacy:
         """The price that any answer promises, and costs at most."""
-        return self.selection.privacy if self.chosen is None else self.chosen.privacy
+        return self.selection.privacy
 
     @property
     def method(self) -> str:
         """The method that answers; auto where a bound that is chosen first decides."""
-        return self.requested_name if self.chosen is not None and self.chosen.of_pairs else self.selection.method
+        return self.selection.method
 
     @property
     def reason(self) -> str:
         """The reason for this method; nothing where a bound that is chosen first decides which it is."""
-        return "" if self.method == AUTO else self.selection.reason
+        return self.selection.reason
 
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
-        candidates = None if self.domain is None else max_domain_size(self.domain)
-        if self.chosen is not None or isinstance(self.domain, Column):
+        if isinstance(self.domain, Column):
             return NOTHING
+        candidates = None if self.domain is None else max_domain_size(self.domain)
         accuracy = self.selection.planned_accuracy(candidates) + (
             NOTHING if self.asked is None else self.asked.accuracy
         )
@@ -178,44 +171,31 @@ class TopKPlan(Plan):
     @property
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
+        request, within = self.request, self.payment.within
         weights: dict[str, object] = {} if self.totals is None else self.totals.question_parameters
-        within, groups = self.payment.within, self.in_groups
+        groups = request.groups
         return {
-            "k": self.question.k,
+            "k": request.k,
             "epsilon": self.price.epsilon,
             "delta": self.delta,
-            "domain": self.domain,
-            "counts": self.counted,
+            "domain": request.domain,
+            "counts": request.counts,
             "k_bar": self.selection.k_bar,
             "method": self.method,
             **({} if within is None else {"within": within}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
             **({"compared_with": self.others} if self.others else {}),
-            **({"lost": True} if self.lost else {}),
-            **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
+            **({"lost": True} if request.lost else {}),
+            **({"in_engine": True} if request.in_engine and self.selection.of_sets else {}),
             **weights,
-            **({"measures": [str(measure) for measure in self.measuring]} if self.measuring else {}),
+            **({"measures": [str(measure) for measure in request.measures]} if request.measures else {}),
             **({} if groups is None else groups.key_fields | {"users": groups.sizes}),
         }
 
     @property
     def measuring(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
-        return self._measures[0]
-
-    @property
-    def counted(self) -> bool:
-        """Numbers of users are asked for, as counts or among the measures."""
-        return self.question.counts or self._measures[1]
-
-    @property
-    def _measures(self) -> tuple[tuple[Measure, ...], bool]:
-        """The measures, and whether numbers of users are one."""
-        if self.question.measures is None:
-            return (), False
-        from dpselect.aggregates.measures import measures_of
-
-        return measures_of(self.question.measures)
+        return self.request.measures
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -225,178 +205,88 @@ class TopKPlan(Plan):
     @property
     def lost(self) -> bool:
         """Users that an item lost are counted, in place of those that it gained."""
-        return isinstance(self.question.score, Gain) and self.question.score.lost
+        return self.request.lost
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to all items but those that shall not come back, and to the measures of those that do."""
         if self.facts.exclude is not None:
             engine.leave_out(self.facts.exclude)
-        draw = self._bind_items(engine)
-        measured_items = self._measured_items
-        return draw if measured_items is None else measured_items.bind_draw(draw, engine, self.domain)
-
-    def _bind_items(self, engine: Engine) -> BoundDraw:
-        """Bind to the items of every user, to the k_bar + 1 largest items, or to all of a domain that fits."""
-        if self.chosen is not None:
-            return self.chosen.bind_draw(engine)
-        selection, domain = self.selection, self.domain
-        draw = selection.bind_draw(engine)
-        if draw is not None:
+        draw = self.selection.bind_draw(engine, self.domain)
+        if not self.request.measures:
             return draw
-        if selection.of_sets:
-            return lambda draws, progress: selection.draw(engine.contributions(progress=progress), draws, progress)
-        if selection.k_bar is not None:
-            rows = selection.k_bar + 1  # no more of them leave the engine
-            return self._counted_again(
-                engine, lambda draws, progress: selection.draw(engine.top(rows, progress=progress), draws)
-            )
-        if domain is not None:
-            engine.check(domain, k=selection.selector.k)
-        return self._counted_again(
-            engine, lambda draws, progress: selection.draw(engine.grouped(domain, progress=progress), draws)
-        )
+        from dpselect.queries.top.measures import bind_measures
 
-    def _counted_again(self, engine: Engine, draw: BoundDraw) -> BoundDraw:
-        """Return what draws items, and then counts them once more where a user counts for few of them."""
-        if not self.selection.counts_again:
-            return draw
-
-        def drawn(draws: Draws, progress: Progress | None) -> Outcome:
-            outcome = draw(draws, progress)
-            scores_of = partial(engine.scores_of, domain=self.domain, progress=progress)
-            return self.selection.count_again(outcome, scores_of, draws)
-
-        return drawn
+        return bind_measures(draw, self.fixed_selection, engine, self.domain)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what was left out, the measures, and what accuracy was asked for."""
-        release = self.selection.answer(outcome) if self.chosen is None else self.chosen.answer(outcome)
+        release = self.selection.answer(outcome)
         if self.asked is not None:
             release = self.asked.added_to(release)
         if self.facts.exclude is not None:
             release = add_left_out(release, self.facts.exclude)
-        return release if self._measured_items is None else self._measured_items.add_to(release, outcome)
+        if not self.request.measures:
+            return release
+        from dpselect.queries.top.measures import add_measures
+
+        return add_measures(release, self.fixed_selection, outcome)
+
+    @property
+    def fixed_selection(self) -> Selection:
+        """The selection, of a question whose bound on groups is not to be chosen first."""
+        assert isinstance(self.selection, Selection)
+        return self.selection
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that was chosen is a part of it."""
-        answers = self.selection if self.chosen is None else self.chosen
-        return answers.possible(super().outcome_of(release))
+        return self.selection.possible(super().outcome_of(release))
 
     @property
     def needs_candidates(self) -> bool:
         """True for a known domain: the more items it has, the further one may be below another."""
         return self.domain is not None
 
-    @property
-    def _measured_items(self) -> MeasuredItems | None:
-        """The measures of the items, where any are asked for."""
-        if not self.measuring:
-            return None
-        from dpselect.queries.top.measures import MeasuredItems
-
-        bound = None if self.selection.of_sets else self._request.cut
-        return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
-
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the steps that an answer took."""
-        if self.chosen is not None:
-            return self.chosen.steps(release)
-        return self.selection.steps(release.found)
+        return self.selection.steps(release)
 
     def price_at(self, order: int | None) -> Price:
         """Return what any answer costs at most an account of this Rényi order."""
-        return self.selection.price_at(order) if self.chosen is None else self.chosen.price_at(order)
+        return self.selection.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost it: picks that were not made may be saved."""
-        return self.selection.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
-
-    # ---- planning -------------------------------------------------------------------------------------------
-
-    def _selected(self, method: str, epsilon: Fraction, groups: ResolvedGroups | None = None) -> Selection:
-        """Return the mechanism and the price of all of it, and what it counts.
-
-        All users, or those whom a bound leaves.
-        """
-        if groups is not None:
-            selection = self._by_group(method, epsilon, groups)
-        else:
-            selection = select_method(self._request, method, epsilon, self.delta)
-        if self.totals is not None:
-            from dpselect.queries.top.scores import by_weights
-
-            selection = by_weights(selection, self.totals)
-        if self.others:
-            from dpselect.queries.top.scores import by_gains
-
-            selection = by_gains(selection, lost=self.lost)
-        return selection
+        return self.selection.cost_at(release, order)
 
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
         counting = super().counting(period, bound)
-        selection = self.selection.counting(period, bound)
-        chosen = None if self.chosen is None else self.chosen.counting(period, bound)
-        set_fields(counting, selection=selection, chosen=chosen)
+        set_fields(counting, selection=self.selection.counting(period, bound))
         if self.asked is not None:
-            from dpselect.queries.top.accuracy import describe_target
-
-            set_fields(
-                counting, asked=self._but_excluded(describe_target(self.asked.target, self.asked.epsilon, selection))
-            )
+            target = describe_target(self.asked.target, self.asked.epsilon, counting.fixed_selection)
+            set_fields(counting, asked=self._but_excluded(target))
         return counting
 
-    @property
-    def _request(self) -> TopRequest:
-        return TopRequest(
-            k=self.question.k,
-            domain=self.domain,
-            counts=self.counted,
-            measures=self.measuring,
-            k_bar=self.how.k_bar,
-            ranked=self.ranked,
-            max_items_per_user=self.most,
-            moves=1 if self.totals is None else self.totals.max_units,
-            by_weight=self.totals is not None,
-            gains=bool(self.others),
-            in_engine=self._in_engine,
-        )
+    def _choose_groups(self, groups: ResolvedGroups) -> ChosenGroups:
+        """Return what chooses max_groups_per_user."""
+        from dpselect.queries.top.group_bound import ChosenGroups
 
-    def _by_group(self, method: str, epsilon: Fraction, groups: ResolvedGroups) -> Selection:
-        """Return the selection in every group, at the price of the groups that one user counts in."""
-        from dpselect.queries.top.groups import plan_by_group
-
-        if self.domain is not None:
-            hint = "groups= lists groups; where='item IN (...)' keeps some items"
-            raise ParameterError("domain", "be left out if by is given", came(self.domain), hint)
-        if method not in (AUTO, LIMITED, DISCOVER):
-            hint = "auto takes the one that is better at this price"
-            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} if by is given", came(method), hint)
-        options: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
-        options |= {"counts": self.counted, "max_items_per_user": self.most}
-        reason, k = "", self.question.k
-        if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
-            method = best_by_group(k * (groups.max_groups_per_user or 1), epsilon, self.delta, self.most)
-            reason = LARGE_BY_GROUP if method == DISCOVER else ""
-        if method == DISCOVER:
-            from dpselect.queries.top.group_discovery import plan_found_by_group
-
-            return plan_found_by_group(groups, k, **options, reason=reason)
-        return plan_by_group(
-            groups, k, **options, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.max_units
-        )
+        name, total = self.requested_name, self.requested_epsilon
+        chosen = ChosenGroups(request=self.request, groups=groups, named=name, total=total, delta=self.delta)
+        chosen.given(1)  # refuses what no bound makes possible
+        return chosen
 
     def _near_enough(self, within: int) -> Selection:
         """Return the selection whose price follows from what was asked of it; of several the one that costs least."""
-        from dpselect.queries.top.accuracy import cheapest_plan
-
         names = [self.requested_name]
         if self.requested_name == AUTO:
-            candidates_for_domain = [PEELING] if self.ranked else [PEELING, "canonical-set"]
+            candidates_for_domain = [PEELING] if self.request.ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if self.domain is None else candidates_for_domain
 
         def plan_method(name: str) -> tuple[TargetAccuracy, Selection]:
-            return cheapest_plan(within, self.domain, lambda epsilon: self._selected(name, epsilon))
+            return cheapest_plan(
+                within, self.domain, lambda epsilon: select_method(self.request, name, epsilon, self.delta)
+            )
 
         target, selection = min(map(plan_method, names), key=lambda plan: plan[0].epsilon)
         set_fields(self, asked=self._but_excluded(target))
@@ -407,8 +297,71 @@ class TopKPlan(Plan):
         return target if self.facts.exclude is None else target.but_excluded
 
 
+def _parse_totals(score: Total, method: str) -> Totals:
+    """Return the weights that are to be added up; refuse a method that selects by numbers of users."""
+    from dpselect.aggregates.totals import Totals
+
+    if method != AUTO and methods.method_row("top_k", method).of_users:
+        names = ", ".join(entry.name for entry in methods.methods("top_k") if not entry.of_users)
+        hint = "the others select by numbers of users alone"
+        raise ParameterError("method", f"be one of {names} if by_weight is given", came(method), hint)
+    return Totals.parse(score.column, score.at_most, score.unit)
+
+
 def _flat_name(name: str, value: object) -> str:
     """Return the name of a parameter that a command and JSON have."""
     if name != "score":
         return name
     return "by_weight" if isinstance(value, Total) else "compared_with"
+
+
+def cheapest_plan(
+    within: int, domain: Domain | None, plan_at: Callable[[Fraction], Selection]
+) -> tuple[TargetAccuracy, Selection]:
+    """Return the cheapest plan that is near: no item has over `within` users fewer than the k-th best.
+
+    What it says of items and what it says of all counts at once hold with 95 % confidence each.
+    """
+    from dpselect.queries.price import price_for
+
+    candidates = None if domain is None else max_domain_size(domain)
+    if domain is not None and candidates is None:
+        hint = "the price depends on it and is said before anything is read: list the items, or say how many"
+        raise ParameterError("domain", "be of a known size if within is given", "a Column", hint)
+
+    def miss(epsilon: Fraction) -> int:
+        plan = plan_at(epsilon)
+        _refuse_what_is_certain(plan, candidates)
+        short = plan.shortfall(candidates)
+        if short is None:
+            requirement = "know how near items will be if within is given"
+            raise ParameterError("method", requirement, plan.method, "auto takes one that does; or give epsilon")
+        return max(short, plan.width())
+
+    epsilon = price_for("within", within, miss, "; so is a smaller k")
+    plan = plan_at(epsilon)
+    return describe_target(within, epsilon, plan), plan
+
+
+def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
+    """Refuse a question in which no other item can come back, since any price would do."""
+    k = plan.selector.k
+    if candidates is not None and candidates <= k:
+        raise ParameterError("k", f"be below {candidates:,}, the number of items, if within is given", k)
+    if plan.k_bar is not None and plan.k_bar <= k:
+        raise ParameterError("k_bar", f"be above k = {k:,} if within is given", plan.k_bar)
+
+
+def describe_target(within: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
+    """Describe the accuracy that was asked for, before and with the answer."""
+    from dpselect.release.answers.target_accuracy import describe_target_ranking
+
+    return describe_target_ranking(
+        within,
+        epsilon,
+        k=plan.selector.k,
+        k_bar=plan.k_bar,
+        reach=plan.reach(),
+        with_counts=plan.width() > 0,
+        scale=plan.scale,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -15,8 +15,8 @@ from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.answers.outcome import write_release
 from dpselect.release.answers.ranking_sentences import describe_counts, describe_noise, describe_sharp_noise
-from dpselect.release.answers.written_release import write_release
 from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Statement
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
+    from dpselect.aggregates.totals import Totals
     from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.queries.plan import BoundDraw
+    from dpselect.questions.parts import ResolvedGroups
     from dpselect.release.answers.outcome import Outcome
     from dpselect.release.release import Release
 
 Terms = tuple[dict[str, object], list[str]]
 """Parameters and sentences of a statement."""
-ScoresOf = Callable[[Sequence[object]], Sequence[int]]
-"""The scores of some items, where each user counts for a bounded number of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopRequest:
-    """The terms of a plan: all that a question says but its price."""
+    """All that a top k asks, and what is known of its data, but the price and the method."""
 
     k: int
     domain: Domain | None
@@ -47,11 +47,23 @@ class TopRequest:
     measures: tuple[Measure, ...]
     k_bar: int | None
     ranked: bool
+    in_engine: bool
     max_items_per_user: int | None
-    moves: int  # by how much one user moves a score at most
-    by_weight: bool
-    gains: bool = False  # are scores what items gained from some periods to others?
-    in_engine: bool = False
+    totals: Totals | None  # the weights that are added up
+    gains: bool  # are scores what items gained from some periods to others?
+    lost: bool  # or what they lost?
+    groups: ResolvedGroups | None
+
+    @property
+    def moves(self) -> int:
+        """The largest number of steps by which one user moves a score."""
+        return 1 if self.totals is None else self.totals.max_units
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the scores."""
+        groups = None if self.groups is None else self.groups.bound
+        return Scale(totals=self.totals, gains=self.gains, lost=self.lost, groups=groups)
 
     @property
     def noises(self) -> int:
@@ -250,11 +262,9 @@ class Selection(ABC):
         """Return noisy counts of the winners by their scores in the ranking; None where these are not shown."""
         return noisy_counts(None if self.counts_again else self.counter, scores, draws)
 
-    def count_again(self, outcome: Outcome, scores_of: ScoresOf, draws: Draws) -> Outcome:
-        """Return the outcome with noisy counts of the winners, where the ranking has given none that may be shown."""
-        if not self.counts_again or not outcome.items:
-            return outcome
-        noisy = noisy_counts(self.counter, scores_of([item.label for item in outcome.items]), draws)
+    def count_again(self, outcome: Outcome, scores: Sequence[int], draws: Draws) -> Outcome:
+        """Return the outcome with noisy counts of the winners by these scores, for the ranking has none to be shown."""
+        noisy = noisy_counts(self.counter, scores, draws)
         items = (item._replace(score=score) for item, score in zip(outcome.items, noisy, strict=True))
         return replace(outcome, items=tuple(items))
 
@@ -266,6 +276,26 @@ class Selection(ABC):
     def count_accuracy(self, items: int, *, by_group: bool = False) -> Accuracy:
         """Return how near counts of so many items are, where they are asked for."""
         return describe_counts(self.counter, self.counted_scale, items, by_group=by_group)
+
+    def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:
+        """Bind to the k_bar + 1 largest items, or to all of a domain that fits; no more of them leave the engine.
+
+        Here only counts of items are needed, and where a user counts for few of the winners, these are counted again.
+        """
+        if domain is not None:
+            engine.check(domain, k=self.selector.k)
+
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            if self.k_bar is None:
+                outcome = self.draw(engine.grouped(domain, progress=progress), draws)
+            else:
+                outcome = self.draw(engine.top(self.k_bar + 1, progress=progress), draws)
+            if not self.counts_again or not outcome.items:
+                return outcome
+            scores = engine.scores_of([item.label for item in outcome.items], domain=domain, progress=progress)
+            return self.count_again(outcome, scores, draws)
+
+        return draw
 
     @abstractmethod
     def draw(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Outcome:
@@ -302,18 +332,8 @@ class Selection(ABC):
         """Return the accuracy for any data, as far as it is known before there is an answer."""
         return accuracy.NOTHING
 
-    def bind_draw(self, engine: Engine) -> BoundDraw | None:  # noqa: ARG002 - most ask what the data of all methods have
-        """Return what draws from the engine, where that is a question of its own."""
-        return None
-
-    def bound(self, engine: Engine) -> BoundDraw:
-        """Return the same of a selection that always has such a question."""
-        draw = self.bind_draw(engine)
-        assert draw is not None
-        return draw
-
-    def steps(self, item_counts: Sequence[int]) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
-        """Return the steps that an answer took; `item_counts` are its items, of each group by itself that has any."""
+    def steps(self, release: Release) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
+        """Return the steps that an answer took."""
         return self.privacy.steps
 
     def price_at(self, order: int | None) -> Price:
@@ -322,7 +342,7 @@ class Selection(ABC):
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost it."""
-        return of_outcome(self.privacy, self.steps(release.found), order)
+        return of_outcome(self.privacy, self.steps(release), order)
 
 
 def noisy_counts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
@@ -15,12 +16,11 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import label_order
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import rank_counts
-from dpselect.queries.top.selection import ScoresOf, Selection, Terms, TopRequest
+from dpselect.queries.top.selection import Selection, Terms, TopRequest
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, largest_whole_below
-from dpselect.release.answers.method_reasons import KNOWN_SET
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_sentences import A_SET
+from dpselect.release.answers.ranking_sentences import A_SET, KNOWN_SET
 from dpselect.release.release import Release
 from dpselect.release.statement import Kind
 
@@ -72,9 +72,9 @@ class SetTop(Selection):
             Outcome(items=tuple(map(DrawnItem, labels, counts)), secure=draws.secure, candidates=ranked_counts.items)
         )
 
-    def count_again(self, outcome: Outcome, scores_of: ScoresOf, draws: Draws) -> Outcome:
+    def count_again(self, outcome: Outcome, scores: Sequence[int], draws: Draws) -> Outcome:
         """Return the outcome with noisy counts of the winners, in their order."""
-        return _sorted(super().count_again(outcome, scores_of, draws))
+        return _sorted(super().count_again(outcome, scores, draws))
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""

@@ -26,8 +26,7 @@ from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
-from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.written_release import Interval, write_release
+from dpselect.release.answers.outcome import DrawnItem, Interval, Outcome, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement

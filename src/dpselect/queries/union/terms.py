@@ -30,8 +30,7 @@ from dpselect.queries.union.bound import (
     bounds_with_curve,
     shared_budget,
 )
-from dpselect.questions.parts import BY_BOUND, Method
-from dpselect.questions.payment import Payment
+from dpselect.questions.parts import BY_BOUND, Method, Payment
 from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold

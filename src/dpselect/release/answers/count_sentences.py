@@ -1,11 +1,14 @@
-"""Sentences about counts that are released without a selection: a histogram, and numbers of users."""
+"""Sentences about what no item is searched for: a histogram, numbers of users, and a choice of one by its score."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from dpselect._ground.privacy import Neighbors
 from dpselect.release import formatting
 from dpselect.release.answers.items_left_out import describe_sampling
+
+_COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
 
 
 def describe_histogram(noise: str, max_items_per_user: int | None) -> tuple[str, str]:
@@ -52,3 +55,13 @@ def describe_users(noise: str, *, in_groups: bool) -> tuple[str, str, str]:
         f"{'Each' if in_groups else 'The'} number carries discrete {noise}; below 0 it is shown as 0.",
         "Any selected row makes its user count, even one without an item.",
     )
+
+
+def describe_scores(*, of_users: bool, monotonic: bool, sensitivity: Fraction, neighbors: Neighbors) -> str:
+    """Say what is assumed of the scores: counts of distinct users, or the caller's own."""
+    scores = "Scores are counts of distinct users" if of_users else "Scores are the caller's"
+    effect = "all scores the same way (monotonic)" if monotonic else "scores in either direction (factor 2)"
+    sentence = f"{scores}; one user moves each by at most {float(sensitivity):g}, and {effect}."
+    if not of_users and not monotonic and neighbors is Neighbors.ADD_REMOVE:
+        sentence += _COUNTS
+    return sentence

@@ -1,4 +1,4 @@
-"""Sentences about a top k: by picks, as a whole set, in every group, or of discovered items; and their accuracy."""
+"""Sentences about a top k: why its method answers, how its items were selected, and how good they are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,38 @@ from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; items without users have count 0."
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; items without users have count 0."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with the most users."
+UNKNOWN_SPARSE = (
+    "No domain is given, so only the k_bar + 1 items with the most users are considered, and one noisy threshold "
+    "decides which picks are returned."
+)
+DISCOVERED = (
+    "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
+)
+IN_ORDER = " It was chosen because the items are wanted in order."
+LARGE_K = " It was chosen because k is large for epsilon."
+LARGE_BY_GROUP = " It was chosen because k and the groups of a user are large for epsilon."
+BOUND_HELPS = " With a max_items_per_user that few users exceed, a set union could find more."
+NO_ORDER = {
+    "canonical-set": " A whole set is drawn because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was chosen because k is below 3, or too large for epsilon to draw a whole set.",
+}
+_OF_SUMS = {
+    "items with the most users": "items of the largest sums",
+    "items without users have count 0": "items without users have sum 0",
+}
+_OF_GAINS = {
+    "with the most users": "that gained the most users",
+    "have count 0": "have gain 0",
+    "that enough users share": "that enough users share in the periods that are asked about",
+}
+_OF_LOSSES = {
+    "with the most users": "that lost the most users",
+    "have count 0": "have loss 0",
+    "that enough users share": "that enough users shared in the periods before",
+}
 ANY_NUMBER = "One user counts for any number of items in the ranking."
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
 
@@ -147,3 +179,38 @@ def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool
         return NOTHING
     described = accuracy.ranking(gap, noun=accuracy.DISCOVERED, scale=scale)
     return in_each_group(described) if by_group else described
+
+
+def limited_by_group(*, groups_listed: bool) -> str:
+    """Return the reason for limited domain in every group."""
+    reason = f"{_in_groups(groups_listed)}limited domain looks only at the k_bar + 1 items with the most users of each"
+    return f"{reason}." if groups_listed else f"{reason}, and a group without an item is not shown."
+
+
+def discovered_by_group(*, groups_listed: bool) -> str:
+    """Return the reason for a union of pairs of group and item."""
+    return (
+        f"{_in_groups(groups_listed)}part of the price finds pairs of group and item that enough users share, and the "
+        "rest ranks the best of each group."
+    )
+
+
+def _in_groups(groups_listed: bool) -> str:
+    if groups_listed:
+        return "Each listed group has its own answer: "
+    return "Each group has its own answer, and groups need not be known: "
+
+
+def describe_reason(reason: str, scale: Scale) -> str:
+    """Return the reason of a selection by users as that of one by sums, by gained users, or by lost ones."""
+    replacements = {} if scale.totals is None else _OF_SUMS
+    if scale.gains:
+        replacements = _OF_LOSSES if scale.lost else _OF_GAINS
+    for phrase, replacement in replacements.items():
+        reason = reason.replace(phrase, replacement)
+    return reason
+
+
+def describe_larger_bound(max_items_per_user: int) -> str:
+    """Say why a discovery takes more items of a user than was said."""
+    return f" It takes {max_items_per_user} items of a user, since a smaller max_items_per_user could find too little."
