@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "LISTED": "kinds",
     "Listed": "dpselect._ground.domain",
-    "Payment": "payment",
+    "Payment": "parts",
     "QUESTIONS": "questions",
     "Question": "questions",
     "Span": "dpselect._ground.domain",
