@@ -322,7 +322,7 @@ def cheapest_plan(
 
     What it says of items and what it says of all counts at once hold with 95 % confidence each.
     """
-    from dpselect.queries.price import price_for
+    from dpselect.utility.price import price_for
 
     candidates = None if domain is None else max_domain_size(domain)
     if domain is not None and candidates is None:
