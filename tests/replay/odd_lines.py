@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.replay.odd_values import HUGE, LONG
@@ -121,7 +122,7 @@ LINES: dict[str, tuple[OddLine, ...]] = {
     "json": tuple(OddLine(name, line + b"\n") for name, line in _JSON.items()),
 }
 
-HUGE_LINES = {  # by the kind of file
-    "CSV": OddLine("fifty million letters", b"mallory," + b"x" * HUGE + b",yes\n"),
-    "JSON lines": OddLine("fifty million letters", b'{"user": "mallory", "item": "' + b"x" * HUGE + b'"}\n'),
+HUGE_LINES: dict[str, Callable[[], OddLine]] = {  # by the kind of file, and made where it is used: it takes a while
+    "CSV": lambda: OddLine("fifty million letters", b"mallory," + b"x" * HUGE + b",yes\n"),
+    "JSON lines": lambda: OddLine("fifty million letters", b'{"user": "mallory", "item": "' + b"x" * HUGE + b'"}\n'),
 }
