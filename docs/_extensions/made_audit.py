@@ -63,8 +63,8 @@ def others(_page: str, _argument: str) -> str:
 
 
 def _row(file: str) -> list[str]:
-    text = _text(file)
-    said = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0].replace("|", "\\|")
+    text, (docstring, code_lines) = _text(file), _read(file)
+    said = docstring.partition("\n")[0].replace("|", "\\|")
     tests, twins = [], []
     for path, names in _named().items():
         if file in names:
@@ -74,12 +74,12 @@ def _row(file: str) -> list[str]:
     shown = [f"`{path.removeprefix('tests/')}`" for path in paths]
     more = len(tests) + len(twins) - len(paths)
     words = [*shown, f"{more} more"] if more > 0 else shown
-    return [f"`{file}`{_proof(file, text)}", str(_lines(file)), said, ", ".join(words)]
+    return [f"`{file}`{_proof(file, text, docstring)}", str(code_lines), said, ", ".join(words)]
 
 
-def _proof(file: str, text: str) -> str:
+def _proof(file: str, text: str, docstring: str) -> str:
     """A link to the first page that the file names at its top, or to the one that names it or a mechanism of it."""
-    for page in re.findall(r"docs/([\w/-]+\.md)", ast.get_docstring(ast.parse(text)) or ""):
+    for page in re.findall(r"docs/([\w/-]+\.md)", docstring):
         return f" ([proof](../{page}))"
     for page in PROOFS:
         if f"`{file}`" in (DOCS / page).read_text("utf-8"):
@@ -125,11 +125,16 @@ def _text(file: str) -> str:
     return (PACKAGE / file).read_text("utf-8")
 
 
-@cache
 def _lines(file: str) -> int:
-    """Lines that hold code: no docstring, no comment, no blank line."""
+    return _read(file)[1]
+
+
+@cache
+def _read(file: str) -> tuple[str, int]:
+    """What the file says of itself, and its lines that hold code: no docstring, no comment, no blank line."""
     text, held = _text(file), set[int]()
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         first = node.body[0] if isinstance(node, DOCUMENTED) and node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             held |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
@@ -139,4 +144,4 @@ def _lines(file: str) -> int:
         if token.type not in SILENT
         for line in range(token.start[0], token.end[0] + 1)
     }
-    return len(lines - held)
+    return ast.get_docstring(tree) or "", len(lines - held)
