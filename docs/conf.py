@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tomllib
 from pathlib import Path
@@ -14,6 +15,7 @@ from jupyter_client.manager import KernelManager
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
+gc.set_threshold(100_000)  # trees of pages grow to the end: to look for garbage in them took a quarter of the build
 KernelManager.transport_encryption.default_value = "auto"  # where the kernel can; else it warns at each start
 METADATA = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
 

@@ -39,8 +39,9 @@ def finished(app: Sphinx, error: Exception | None) -> None:
     if error is None:
         for path in sorted(Path(app.outdir).rglob("*.html")):
             text = path.read_text("utf-8")
-            if mended(text) != text:
-                path.write_text(mended(text), "utf-8")
+            whole = mended(text)
+            if whole != text:
+                path.write_text(whole, "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

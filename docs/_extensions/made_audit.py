@@ -93,8 +93,8 @@ def others(_page: str, _argument: str) -> str:
 
 
 def _row(file: str) -> list[str]:
-    text = _text(file)
-    said = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0].replace("|", "\\|")
+    text, docstring = _text(file), _docstring(file)
+    said = docstring.partition("\n")[0].replace("|", "\\|")
     tests, twins = [], []
     for path, names in _named().items():
         if file in names:
@@ -104,12 +104,12 @@ def _row(file: str) -> list[str]:
     shown = [f"`{path.removeprefix('tests/')}`" for path in paths]
     more = len(tests) + len(twins) - len(paths)
     words = [*shown, f"{more} more"] if more > 0 else shown
-    return [f"`{file}`{_proof(file, text)}", str(len(code_lines(file))), said, ", ".join(words)]
+    return [f"`{file}`{_proof(file, text, docstring)}", str(len(code_lines(file))), said, ", ".join(words)]
 
 
-def _proof(file: str, text: str) -> str:
+def _proof(file: str, text: str, docstring: str) -> str:
     """A link to the first page that the file names at its top, or to the one that names it or a mechanism of it."""
-    for page in re.findall(r"docs/([\w/-]+\.md)", ast.get_docstring(ast.parse(text)) or ""):
+    for page in re.findall(r"docs/([\w/-]+\.md)", docstring):
         return f" ([proof](../{page}))"
     for page in PROOFS:
         if f"`{file}`" in (DOCS / page).read_text("utf-8"):
@@ -153,3 +153,9 @@ def _defined(text: str) -> Iterator[str]:
 @cache
 def _text(file: str) -> str:
     return (PACKAGE / file).read_text("utf-8")
+
+
+@cache
+def _docstring(file: str) -> str:
+    """What the file says of itself."""
+    return ast.get_docstring(ast.parse(_text(file))) or ""
