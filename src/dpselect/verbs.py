@@ -103,10 +103,11 @@ class Verbs(ABC):
         """Return all items that enough distinct users share, unranked: a vocabulary, or the keys of a GROUP BY.
 
         Each user contributes at most `max_items_per_user` random items of the data. If the data have no such bound, a
-        method that needs one chooses it privately, with 1/20 of epsilon. Noisy counts are those that selected the
-        items ("count-laplace", "count-gaussian"), take half of the Rényi budget of the items ("renyi-shaped"), or cost
-        a quarter of the price. If the items are those of a `Text`, n-grams are released level by level
-        (docs/set-union.md).
+        method that needs one chooses it privately, with 1/20 of epsilon; where no budget pays, a bound of 2 to 6 then
+        takes a method that looks at all items of users and finds more ("by-bound"). Noisy counts are those that
+        selected the items ("count-laplace", "count-gaussian"), take half of the Rényi budget of the items
+        ("renyi-shaped"), or cost a quarter of the price. If the items are those of a `Text`, n-grams are released
+        level by level (docs/set-union.md).
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.

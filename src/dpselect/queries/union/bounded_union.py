@@ -22,7 +22,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.bound import BOUND_SHARE
-from dpselect.queries.union.terms import UnionTerms, chosen_method
+from dpselect.queries.union.terms import FEW, FOR_FEW, UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
@@ -219,8 +219,8 @@ class BoundedUnion:
                 parameters["order_of_other_bounds"] = terms.shared.order
             if self.items_of_users is None and bound is not None:
                 sentences.append(union_sentences.describe_choice_of_method(bound, BOUND_SHARE))
-            elif terms.requested_name == AUTO and terms.words is None and not terms.in_engine:
-                sentences += union_sentences.describe_few_items(bound)
+            elif bound is not None and 1 < bound <= FEW and self._could_be_greedy:
+                sentences.append(union_sentences.describe_few_items(FOR_FEW, bound))
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts
         scale = self.scale if terms.counts else self.scale.of_rows
@@ -236,6 +236,12 @@ class BoundedUnion:
             sentences.append(union_sentences.describe_lengths(items_by_length))
         statement = Statement.from_privacy(terms.price, type(last).__name__, parameters, tuple(sentences))
         return union_sentences.add_in_engine(statement) if terms.in_engine else statement
+
+    @property
+    def _could_be_greedy(self) -> bool:
+        """No method was named, and greedy updates can answer."""
+        terms = self.terms
+        return terms.requested_name == AUTO and terms.words is None and not terms.in_engine
 
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""

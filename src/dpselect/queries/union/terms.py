@@ -298,8 +298,8 @@ class UnionTerms(Plan):
     def _calibration_of_counts(self, max_items: int | None) -> Calibration:
         """Return the narrower calibration of counts that are a step of their own, those of all levels together."""
         moved, shown_levels = max_items or 1, len(self.parts) - self.first
-        found = calibrations(*self.for_counts(max_items), moved * shown_levels)
-        return min(found, key=lambda noise: moved / (2 * noise.rho) + noise.wider)
+        candidates = calibrations(*self.for_counts(max_items), moved * shown_levels)
+        return min(candidates, key=lambda noise: moved / (2 * noise.rho) + noise.wider)
 
     def noise(self, level: int, max_items: int) -> Fraction:
         """Return the variance of the noise on the counts of a level.
@@ -308,8 +308,8 @@ class UnionTerms(Plan):
         """
         part = self.parts[level] / sum(self.parts[self.first :])
         variance = Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
-        is_apart = self.for_counts(max_items)[0] > 0
-        return variance + self._calibration_of_counts(max_items).wider if is_apart else variance
+        is_own_step = self.for_counts(max_items)[0] > 0
+        return variance + self._calibration_of_counts(max_items).wider if is_own_step else variance
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
@@ -320,13 +320,13 @@ class UnionTerms(Plan):
 
     def _refuse_what_no_bound_decides(self) -> None:
         """Refuse what the method of a bound was not measured for; it chooses that bound."""
-        given = {
+        unfit = {
             "max_items_per_user": super().most,
             "counts": self.counts or None,
             "by": self.by or None,
             "ngrams": self.words,
         }
-        for name, value in given.items():
+        for name, value in unfit.items():
             if value is not None:
                 hint = "leave method out: the best one for these is taken"
                 raise ParameterError(name, f"be left out for {BY_BOUND}", came(value), hint)

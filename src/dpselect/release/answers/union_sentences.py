@@ -18,7 +18,6 @@ ADDED_IN_ENGINE = (
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
 )
 _COMPOSES = "An account that composes would pay more for it."
-_FOR_FEW, _FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 
 
 def describe_method(method: str, *, was_named: bool) -> str:
@@ -72,15 +71,13 @@ def describe_method_for_few(method: str, max_items_per_user: int) -> str:
     return f"If about nine of ten users have at most {items}, {method} answers instead. {_COMPOSES}"
 
 
-def describe_few_items(max_items_per_user: int | None) -> list[str]:
+def describe_few_items(method: str, max_items_per_user: int) -> str:
     """Name the method that finds more where users have few items.
 
     It is not taken by itself, because an account that composes pays more for it.
     """
-    if max_items_per_user is None or not 1 < max_items_per_user <= _FEW:
-        return []
     finding = "often finds 10 to 50 % more items in such data, but costs more in a budget that composes"
-    return [f"About nine of ten users have at most {max_items_per_user} items: method={_FOR_FEW!r} {finding}."]
+    return f"About nine of ten users have at most {max_items_per_user} items: method={method!r} {finding}."
 
 
 def describe_deciding_counts(noise: str, deviation: float, least: int, *, several: bool) -> str:
