@@ -29,6 +29,7 @@ NEVER = (
     "dpselect.ledger",
     *(f"dpselect.engines.sql.{name}" for name in ("by_group", "keys", "measures", "pairs", "sets", "totals", "values")),
     "dpselect.engines.duckdb.elsewhere",
+    *("dpselect.engines.outside", "dpselect.inspection"),
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
     "dpselect.engines.sources.frames",
