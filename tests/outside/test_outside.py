@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -215,9 +216,7 @@ def test_nobody_reads_it() -> None:
 
 
 def test_a_gateway_asks_no_package_that_its_settings_do_not_name(tmp_path: Path) -> None:
-    import dps_rows.records
-
-    dps_rows.records.NAMED["plays"] = [{**record, "artist": record["item"]} for record in RECORDS]
+    import_module("dps_rows.records").NAMED["plays"] = [{**record, "artist": record["item"]} for record in RECORDS]
     text = FEWEST.replace('"plays.parquet"', '"records://plays"\noutside = "PACKAGE"\nsizes.rows = 1000')
     with pytest.raises(DpselectError, match="outside must name the package that reads records:// addresses"):
         read_text(text.replace('outside = "PACKAGE"\n', ""), tmp_path)

@@ -58,16 +58,16 @@ class Reader:
         if not callable(function):
             raise self.error(f"is {_MUST_BE[self.entry_point.group]}", f"an object of type {type(function).__name__}")
         with self.naming_errors():
-            given = function(address.source, address.table)
-        if given is not None and self.counts and not callable(given):
-            raise self._other_type(given)
-        return given
+            offer = function(address.source, address.table)
+        if offer is not None and self.counts and not callable(offer):
+            raise self._other_type(offer)
+        return offer
 
-    def open(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
+    def open(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
         """Open the engine over what the package gave, and try its columns."""
         with self.naming_errors():
             engine = (
-                self._open_database(given, address, arguments) if self.counts else _open_rows(given, address, arguments)
+                self._open_database(offer, address, arguments) if self.counts else _open_rows(offer, address, arguments)
             )
             try:
                 engine.try_columns()
@@ -77,12 +77,12 @@ class Reader:
         engine.outside = str(self)
         return engine
 
-    def _open_database(self, given: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
+    def _open_database(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
         if address.types:
             raise SourceError("types", "be left out for rows that another package counts", "some")
 
         def open_database(_address: Address, request: ReadRequest) -> Database:
-            database = given(request)
+            database = offer(request)
             if not isinstance(database, Database):
                 raise self._other_type(database)
             return database
@@ -105,8 +105,8 @@ class Reader:
             raise self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}") from None
 
     def _with_package(self, hint: str | None) -> str:
-        named = f"the rows are those of {self}, which is not part of dpselect"
-        return named if hint is None or named in hint else f"{hint}; {named}"
+        sentence = f"the rows are those of {self}, which is not part of dpselect"
+        return sentence if hint is None or sentence in hint else f"{hint}; {sentence}"
 
     def _other_type(self, value: object) -> SourceError:
         return self.error(f"is {_MUST_BE[self.entry_point.group]}", f"a value of type {type(value).__name__}")
@@ -130,16 +130,16 @@ def open_outside(address: Address, arguments: Mapping[str, Any], refused: Unknow
     takers, broken = list[tuple[Reader, Any]](), list[SourceError]()
     for reader in readers:
         try:
-            given = reader.ask(address)
+            offer = reader.ask(address)
         except SourceError as error:
             broken.append(error)
         else:
-            takers += [] if given is None else [(reader, given)]
+            takers += [] if offer is None else [(reader, offer)]
     if len(takers) > 1:
         hint = f"pip uninstall {takers[-1][0].package}"
         raise SourceError("source", "be read by one package", " and ".join(str(reader) for reader, _ in takers), hint)
-    for reader, given in takers:
-        return reader.open(given, address, arguments)
+    for reader, offer in takers:
+        return reader.open(offer, address, arguments)
     if broken:
         raise broken[0]
     if not readers and address.package is None:

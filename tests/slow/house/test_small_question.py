@@ -28,6 +28,7 @@ NEVER = (
     "dpselect.ledger",
     *(f"dpselect.engines.sql.{name}" for name in ("by_group", "numbers", "pairs", "sets", "values")),
     "dpselect.engines.duckdb.elsewhere",
+    *("dpselect.engines.outside", "dpselect.inspection"),
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
     "dpselect.engines.sources.frames",
