@@ -232,7 +232,7 @@ def test_all_periods_that_were_read_are_charged(ledger: Ledger, ann: Account) ->
     for during in ("2026-09..2026-10", ["2026-10"]):
         with budget.spend(**month, during=during):  # type: ignore[call-arg]
             pass
-    found = {period: standing.all.spent for period, standing in ledger.standings(ann).items()}
+    found = {standing.period: standing.all.spent for standing in ledger.standings(ann)}
     assert {period: (one.epsilon, one.delta) for period, one in found.items()} == {
         "2026-09": (Fraction(1, 100), Fraction(1, 10**9)),
         "2026-10": (Fraction(2, 100), Fraction(2, 10**9)),
@@ -304,8 +304,8 @@ def test_what_an_old_ledger_spent_is_carried_into_a_new_one(tmp_path: Path) -> N
             if name == "old":
                 for epsilon in ("0.1", "0.2", "0.3"):
                     dps.Dataset(rows, user="user", item="item", budget=budget).top_k(2, epsilon=epsilon)
-                (balance,) = ledger.all_standings()
-                spent = balance.spent + balance.reserved
+                (standing,) = ledger.all_standings()
+                spent = standing.own.total
             else:
                 with budget.spend(
                     epsilon=spent.epsilon, delta=spent.delta, unit="one user", neighbors="add-remove", note="old"

@@ -161,7 +161,7 @@ def test_an_interruption_at_any_line_charges_nothing_the_ceiling_or_the_answer()
 def test_a_child_that_was_forked_while_another_thread_paid_can_read_what_is_left():
     """It has a copy of the lock, which nobody will ever open."""
     budget = Budget(epsilon=1, delta="1e-6")
-    with budget._lock:
+    with budget._account._lock:
         child = os.fork()
         if child == 0:
             signal.alarm(20)

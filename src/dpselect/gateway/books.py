@@ -21,8 +21,8 @@ from dpselect.ledger import (
     EntryKind,
     Ledger,
     LedgerBudget,
-    Outcome,
     PromiseBudget,
+    ReservationOutcome,
     Standing,
     cost_and_rest,
 )
@@ -192,7 +192,7 @@ class Books:
 
     # ---- a ledger that continues another ---------------------------------------------------------------------
 
-    def find_outcome(self, hold: int, belongs: Callable[[Entry], bool]) -> Outcome | None:
+    def find_outcome(self, hold: int, belongs: Callable[[Entry], bool]) -> ReservationOutcome | None:
         """Return what became of a reservation, by its number here or in a ledger that this one continues."""
         for number in self._numbers_of(hold):
             outcome = self.ledger.outcome(number)

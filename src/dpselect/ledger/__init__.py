@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget, LedgerBudget, LedgerSource, PromiseBudget, parse_budget
     from dpselect.ledger.chains import Chains
     from dpselect.ledger.charge import ZERO, Ceiling, Charge, format_decimal, parse_grant
-    from dpselect.ledger.entry import Entry, EntryKind, Outcome, Pending, Reservation, hash_question
+    from dpselect.ledger.entry import Entry, EntryKind, Pending, Reservation, ReservationOutcome, hash_question
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
@@ -41,12 +41,12 @@ _HOMES = {
     "Ledger": "ledger",
     "LedgerBudget": "budget",
     "LedgerSource": "budget",
-    "Outcome": "entry",
     "Pending": "entry",
     "Priced": "receipts",
     "PromiseBudget": "budget",
     "Records": "records",
     "Reservation": "entry",
+    "ReservationOutcome": "entry",
     "Standing": "standing",
     "Store": "port",
     "StoreDialect": "port",
@@ -87,12 +87,12 @@ __all__ = [
     "Ledger",
     "LedgerBudget",
     "LedgerSource",
-    "Outcome",
     "Pending",
     "Priced",
     "PromiseBudget",
     "Records",
     "Reservation",
+    "ReservationOutcome",
     "Standing",
     "Store",
     "StoreDialect",

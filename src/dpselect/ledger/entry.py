@@ -141,7 +141,7 @@ class Pending:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReservationOutcome:
     """The outcome of a reservation: settled, given back, or still open."""
 
     reservation: Pending

@@ -19,7 +19,7 @@ from dpselect.ledger.account import ALWAYS, Account, clean_name
 from dpselect.ledger.chains import former_entries
 from dpselect.ledger.charge import ZERO, Charge, check_text, format_amount, parse_grant
 from dpselect.ledger.declaration import Declaration
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, Reservation, ReservationOutcome
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import LedgerPlace, create_store, open_store
 from dpselect.ledger.records import Records
@@ -252,14 +252,16 @@ class Ledger:
         with self._session.reading() as journal:
             return journal.entry(number)
 
-    def outcome(self, hold: int) -> Outcome | None:
+    def outcome(self, hold: int) -> ReservationOutcome | None:
         """Return the outcome of a reservation by its number; None if there is no such reservation."""
         with self._session.snapshot() as journal:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
             closed, may_have_read = journal.reservation_state(entry)
-            return Outcome(Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN)
+            return ReservationOutcome(
+                Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN
+            )
 
     def record_repeats(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and number of the settlement.

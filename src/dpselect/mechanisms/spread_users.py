@@ -69,7 +69,7 @@ class CellRange:
         """Draw the cell that a candidate begins with; of a segment without cells, where it starts."""
         if self.start == self.stop:
             return self.start
-        blocks = Blocks.cover(self)
+        blocks = CandidateBlocks.cover(self)
         while True:
             candidate = blocks.propose(draws)
             if candidate is not None:
@@ -107,7 +107,7 @@ class CellRange:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blocks:
+class CandidateBlocks:
     """Blocks of candidates that follow one another and cover a segment, each with a miss that none in it is below.
 
     A candidate is proposed as if it had this miss, and accepted by the share of its weight in that.
@@ -118,7 +118,7 @@ class Blocks:
     weights: Weights
 
     @classmethod
-    def cover(cls, segment: CellRange) -> Blocks:
+    def cover(cls, segment: CellRange) -> CandidateBlocks:
         """Cover a segment by small blocks around the rank, and one beyond them on either side."""
         whole_users, offset = divmod(segment.target, segment.unit)
         ends, parts = _ends(segment, whole_users)

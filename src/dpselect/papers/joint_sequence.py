@@ -12,7 +12,7 @@ from flint import arb, ctx
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism
-from dpselect.mechanisms.joint.ranked import Ranked
+from dpselect.mechanisms.joint.ranked import RankedCounts
 from dpselect.papers.loss_levels import Levels, cuts
 
 
@@ -43,7 +43,7 @@ class JointSequence(JointMechanism):
         """Return the bound on the loss that holds except with probability beta."""
         return gaps.exponential(self.rate, _log_sequences(items, self.k), beta)
 
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+    def ranks(self, among: RankedCounts, draws: Draws) -> list[int]:
         """Draw the ranks, best first: a loss level, then a sequence within it."""
         rate = self.rate
         ways = SequenceWays(among)
@@ -61,7 +61,7 @@ def _log_sequences(items: int, k: int) -> float:
 class SequenceWays:
     """The number N(m) = product over i of (t_i - i + 1): item i is one of the first t_i but the i - 1 before it."""
 
-    ranked: Ranked
+    ranked: RankedCounts
 
     def __call__(self, loss: int, bits: int) -> arb:
         """Return the ball of N(loss)."""

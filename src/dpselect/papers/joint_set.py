@@ -8,7 +8,7 @@ from flint import arb
 
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.port import JointMechanism
-from dpselect.mechanisms.joint.ranked import Ranked
+from dpselect.mechanisms.joint.ranked import RankedCounts
 from dpselect.papers.joint_paths import Paths
 from dpselect.papers.joint_walk import BITS
 from dpselect.papers.loss_levels import Levels, cuts
@@ -36,7 +36,7 @@ class JointSet(JointMechanism):
         [0, 2]
     """
 
-    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+    def ranks(self, among: RankedCounts, draws: Draws) -> list[int]:
         """Draw the ranks: a loss level, then a set within it."""
         ways = SetWays(among)
         rate = self.rate
@@ -49,7 +49,7 @@ class JointSet(JointMechanism):
 class SetWays:
     """The number N(m) of k-sets that have a loss of at most m."""
 
-    ranked: Ranked
+    ranked: RankedCounts
     counts: dict[tuple[int, int], arb] = field(default_factory=dict)
 
     def __call__(self, loss: int, bits: int) -> arb:

@@ -49,7 +49,7 @@ class WalkState:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class WalkRow:
     """The row q_j(low) / G_j, q_j(low + 1) / G_j, ..., where G_j = `sum`; what lies outside is at most `dropped`."""
 
     low: int
@@ -83,7 +83,7 @@ class Walk:
         return np.repeat(odds, np.diff(corners))
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[WalkRow]:
         """A row for each block; rows of about the same length are made together."""
         odds, sizes = self.odds, np.array(self.sizes, dtype=np.float64)
         mean = sizes * odds / (1 + odds)
@@ -91,7 +91,7 @@ class Walk:
         low = np.floor(np.maximum(mean - reach, 0))
         largest = np.minimum(sizes, self.minima[-1] - np.array(self.minima[:-1]))  # that can lie in the block
         length = np.exp2(np.ceil(np.log2(np.minimum(largest, mean + reach) - low + 1)))
-        rows: dict[int, Row] = {}
+        rows: dict[int, WalkRow] = {}
         for n in np.unique(length):
             members = np.flatnonzero(length == n)
             r = low[members][:, None] + np.arange(n)
@@ -104,7 +104,7 @@ class Walk:
             left_ratios = low[members] / np.maximum(sizes[members] - low[members] + 1, 1) / odds[members]
             tails = right_tails + _tail(q[:, 0], left_ratios)
             for j, row, total, tail in zip(members.tolist(), q, sums.tolist(), tails.tolist(), strict=True):
-                rows[j] = Row(int(low[j]), row, total, tail)
+                rows[j] = WalkRow(int(low[j]), row, total, tail)
         return [rows[j] for j in range(len(sizes))]
 
     @cached_property

@@ -18,7 +18,7 @@ from dpselect.aggregates.value_counts import UsersAt
 from dpselect.mechanisms import Quantile, RecursiveQuantiles, spread_users
 from dpselect.mechanisms.rank_tree import ordered
 from dpselect.mechanisms.recursive_quantiles import better_for, levels
-from dpselect.mechanisms.spread_users import Blocks, CellRange, Spread
+from dpselect.mechanisms.spread_users import CandidateBlocks, CellRange, Spread
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law, SeededDraws, law
 from tests.exact.laws import BITS, at_most, largest, log_range, max_log_ratio, private, same
@@ -123,7 +123,7 @@ def test_blocks_and_refusals_keep_the_law(r: Fraction, rate: Fraction, monkeypat
         for values in [(), (0, 0, 1, 3), (1,) * 9 + (2,), (0,) * 30 + (3,) * 40, (0, 1, 1, 2, 2, 2, 3)]:
             for start, stop in ((0, 32), (3, 29), (8, 13), (5, 6)):
                 one = CellRange(Spread.from_users(counted(values), cells), start, stop, r, rate, grain)
-                found = law(lambda draws, one=one: (Blocks.cover(one).propose(draws),))
+                found = law(lambda draws, one=one: (CandidateBlocks.cover(one).propose(draws),))
                 with ctx.workprec(BITS):
                     lost = found.pop((None,), arb(0))
                     kept = {(max(start, c * grain),): p / (1 - lost) for (c,), p in found.items()}
@@ -136,10 +136,10 @@ def test_blocks_and_refusals_keep_the_law(r: Fraction, rate: Fraction, monkeypat
 def test_numbers_beyond_64_bits_keep_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     values, r = (0, 0, 1, 1, 1, 2, 3), Fraction(1, 3)
     one = CellRange(Spread.from_users(counted(values), 4), 1, 15, r, Fraction(3))
-    usual = law(lambda draws: (Blocks.cover(one).propose(draws),))
+    usual = law(lambda draws: (CandidateBlocks.cover(one).propose(draws),))
     monkeypatch.setattr(spread_users, "FITS", 0)
-    assert Blocks.cover(one).weights.scores.dtype == object
-    assert same(law(lambda draws: (Blocks.cover(one).propose(draws),)), usual)
+    assert CandidateBlocks.cover(one).weights.scores.dtype == object
+    assert same(law(lambda draws: (CandidateBlocks.cover(one).propose(draws),)), usual)
 
 
 # ---- privacy ----------------------------------------------------------------------------------------------

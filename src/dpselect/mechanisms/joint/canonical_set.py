@@ -11,7 +11,7 @@ from flint import arb
 
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.port import JointMechanism
-from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, Ranked, choose, power, subset
+from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, RankedCounts, choose, power, subset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class CanonicalSet(JointMechanism):
         [0, 2]
     """
 
-    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+    def ranks(self, ranked: RankedCounts, draws: Draws) -> list[int]:
         """Draw the chosen ranks: a class, then a set of it."""
         classes = Classes.for_ranked(ranked, self.rate)
         return classes.draw(*draws.sample_product(classes), draws)
@@ -46,12 +46,12 @@ class Classes:
     Family h has the t up to `window`, family k + h those beyond, where little is left (a hint for the draws).
     """
 
-    ranked: Ranked
+    ranked: RankedCounts
     rate: Fraction
     window: int
 
     @classmethod
-    def for_ranked(cls, ranked: Ranked, rate: Fraction) -> Classes:
+    def for_ranked(cls, ranked: RankedCounts, rate: Fraction) -> Classes:
         """Return the classes with the window that ends where all sets together weigh less than about e^-45."""
         log_sets = float(choose(ranked.items, ranked.k, 64).log())
         reach = ceil((log_sets + NEGLIGIBLE) / float(rate))

@@ -16,7 +16,7 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, parse_nei
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.mechanisms.joint.ranked import Ranked, rank_counts
+from dpselect.mechanisms.joint.ranked import RankedCounts, rank_counts
 from dpselect.mechanisms.port import set_fields
 
 
@@ -53,7 +53,7 @@ class JointMechanism(ABC):
         return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
 
     @abstractmethod
-    def ranks(self, ranked: Ranked, draws: Draws) -> list[int]:
+    def ranks(self, ranked: RankedCounts, draws: Draws) -> list[int]:
         """Draw the chosen ranks, best first where the answer is a ranking."""
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:

@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranked:
+class RankedCounts:
     """Groups by descending count; rank 0 is an item with the largest count, ties stand in a fixed order."""
 
     candidates: Candidates
@@ -86,7 +86,7 @@ class Ranked:
         return np.sort(names) if isinstance(names, np.ndarray) else sorted(names, key=label_order)
 
 
-def rank_counts(counts: Input, k: int) -> Ranked:
+def rank_counts(counts: Input, k: int) -> RankedCounts:
     """Rank counts of users, checked: integers from 0 to 2^53, of at least k items."""
     candidates = parse_candidates(counts)
     refuse_too_few(k, candidates)
@@ -100,12 +100,12 @@ def rank_counts(counts: Input, k: int) -> Ranked:
     if int(scores.max()) > MOST:
         raise ParameterError("counts", "be at most 2^53", "a larger count")
     if candidates.sizes is None:
-        return Ranked(candidates, k, None, np.sort(scores)[::-1], np.arange(1, len(scores) + 1))
+        return RankedCounts(candidates, k, None, np.sort(scores)[::-1], np.arange(1, len(scores) + 1))
     nonempty = np.flatnonzero(candidates.sizes > 0)
     falling = bool((scores[:-1] >= scores[1:]).all())
     order = nonempty if falling else nonempty[np.argsort(-scores[nonempty], kind="stable")]
     ends: Integers = candidates.sizes[order].cumsum()
-    return Ranked(candidates, k, order, scores[order], ends)
+    return RankedCounts(candidates, k, order, scores[order], ends)
 
 
 def subset(draws: Draws, n: int, size: int) -> list[int]:

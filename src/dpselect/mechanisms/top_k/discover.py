@@ -42,7 +42,7 @@ class RankingBudget(Protocol):
 
 
 @dataclass(frozen=True)
-class Concentrated:
+class ConcentratedRemainder:
     """The union's remainder of one Rényi budget, as zCDP.
 
     A pick of epsilon e costs e^2 / 8, as does a count of e / 2.
@@ -141,7 +141,7 @@ class DiscoverThenPeel:
             union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=max_items, part=share, **order_options)
             budget = renyi_budget(union.order, epsilon, delta * COMPOSED) - spent
             remaining = budget - sum(conditions.budget for conditions in union.conditions)
-            ranking_budget, privacy = Concentrated(remaining / union.order), union.privacy
+            ranking_budget, privacy = ConcentratedRemainder(remaining / union.order), union.privacy
         set_fields(self, union=union, rest=ranking_budget, privacy=privacy)
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
