@@ -7,7 +7,6 @@ import os
 import sqlite3
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -74,22 +73,6 @@ def test_a_release_that_follows_and_was_paid(dpselect, ledger, paying, written):
     assert "entry 5: ann paid for it from the account of plays on " in paid.out
     with dps.Ledger(ledger) as opened:
         assert opened.head in paid.out
-
-
-def test_a_draft_for_the_register_is_written_only_of_what_follows(dpselect, written, tmp_path):
-    release, draft = data().top_k(2, epsilon=1, counts=True), tmp_path / "draft.yaml"
-    lowered = written(release, "lowered.json", lambda text: text.replace('"epsilon": "1"', '"epsilon": "1/2"'))
-    unsaid = written(replace(release, question=None), "unsaid.json")
-    for path, status in ((lowered, 7), (unsaid, 8)):
-        assert dpselect("check", path, "--registry", draft).status == status
-        assert not draft.exists()
-    path = written(release)
-    assert dpselect("check", path, "--registry", draft).status == 0
-    assert draft.read_text("utf-8") == release.to_registry()
-    assert dpselect("check", path, "--registry", tmp_path / "no" / "draft.yaml").status == 4
-    before = Path(path).read_bytes()
-    assert dpselect("check", path, "--registry", path).status == 2
-    assert Path(path).read_bytes() == before
 
 
 def test_as_json(dpselect, ledger, paying, written):

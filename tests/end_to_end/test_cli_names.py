@@ -65,7 +65,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--max-a-day": ({"mcp"}, "the same"),
     "--config": ({"mcp"}, "words for a client"),
     "--token-file": ({"mcp", "check"}, "token="),
-    "--registry": ({"check"}, "Release.to_registry"),
     "--run": ({"ledger pay"}, "the block of a with"),
     "--gateway": ({"check"}, "connect(url).answer(id)"),
     "--data": ({"mcp", "ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import sys
-
-from dpselect.errors import ParameterError
 
 EXAMPLES = """
 examples:
@@ -16,14 +12,12 @@ examples:
       Does the release match what its question would give?
   dpselect check top.json --budget budget.sqlite
       And did this ledger pay for exactly this release, and no less than it costs?
-  dpselect check top.json --registry top.yaml
-      If the promise follows, write a draft for the public register of deployments.
   dpselect check 7a1f24f81df64f8871fac8e6a42aff65 --gateway https://stats.example.org
       The same for an answer of a gateway, given its id; DPSELECT_TOKEN holds your token.
 
 RELEASE is the file that --format json or Release.to_json wrote. Only it and the ledger are read.
 exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
-holds no release, 4 the draft cannot be written, 6 the ledger cannot be used, is not clean or does not confirm the
+holds no release, 6 the ledger cannot be used, is not clean or does not confirm the
 release, 7 the promise does not follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1
 anything else.
 """
@@ -35,9 +29,6 @@ def options(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     command.add_argument("release", metavar="RELEASE", help="the JSON of a release, or the id of a gateway's answer")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
-    command.add_argument(
-        "--registry", metavar="DRAFT", help="if the promise follows, a draft for the public register, as .yaml"
-    )
     command.add_argument("--gateway", metavar="URL", help="the gateway that has the answer of this id")
     command.add_argument("--token-file", metavar="FILE", help="a file that holds the token, instead of DPSELECT_TOKEN")
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
@@ -48,10 +39,6 @@ def run(args: argparse.Namespace) -> None:
     from dpselect.checking.check import check
     from dpselect.checking.finding import Verdict
 
-    for path in (args.release, args.budget):
-        with contextlib.suppress(OSError, TypeError):
-            if os.path.samefile(args.registry, path):
-                raise ParameterError("--registry", "name a file other than the release and its ledger", args.registry)
     release = args.release
     if args.gateway is not None:
         from dpselect.command.from_gateway import connect_remote
@@ -66,8 +53,3 @@ def run(args: argparse.Namespace) -> None:
             raise SystemExit(status)
     if Verdict.STATED in verdicts:
         raise SystemExit(_NOT_PLANNED)
-    if args.registry:
-        from dpselect.release import files
-        from dpselect.release.release import Release
-
-        files.save(args.registry, Release.from_json(args.release).to_registry())

@@ -249,16 +249,6 @@ class Release(Tabular, Generic[Label_co]):
         lines_below = brief.describe_answer(self, ranks_disagree=bool(self._remark()))
         return "\n\n".join([self._table().markdown(), *map(escape_markdown, lines_below)]) + "\n"
 
-    def to_registry(self) -> str:
-        """Return a draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
-
-        It contains what the release states; what only its curator knows is left in brackets. Raises ParameterError for
-        a release that was made with test draws.
-        """
-        from dpselect.release import registry
-
-        return registry.record(self.to_dict())
-
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
