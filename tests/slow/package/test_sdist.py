@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from flit_core import buildapi
 
 ROOT = Path(__file__).resolve().parents[3]
-WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", "installed", "release", ".github", ".ci")
+WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", ".github", ".ci")
 LEAVINGS = {"__pycache__", ".cache"}
 
 
@@ -36,3 +38,11 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path, monkeypatch: 
         held = set(archive.namelist())
     assert sorted({name.removeprefix("src/") for name in files("src")} - held) == []
     assert "dpselect/gateway/pages/templates/frame.html" in held
+
+
+def test_the_version_is_one_and_the_changelog_has_what_comes_next() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (cited,) = re.findall(r'^version: "?([^"\n]+)', (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited == project["version"]
+    headings = re.findall(r"^## .*", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == "## Unreleased"

@@ -1,4 +1,4 @@
-"""Run by a fresh environment, away from the checkout: the installed package imports, answers and has a command."""
+"""Run by a fresh environment: the installed package, not the checkout, imports, answers and has a command."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 PACKAGES = ("numpy", "duckdb", "python-flint")
 OF_EXTRAS = (
     "pandas",
@@ -25,11 +27,12 @@ OF_EXTRAS = (
 )
 
 
-def main(wanted: str, checkout: str, extras: str = "") -> None:
+def main(extras: str = "") -> None:
     """Fail loudly, or print the versions that were used."""
     import dpselect as dps
 
-    if Path(checkout) in Path(dps.__file__).parents:
+    wanted = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    if CHECKOUT / "src" in Path(dps.__file__).parents:
         sys.exit(f"dpselect was imported from {dps.__file__}, not from the environment")
     if dps.__version__ != wanted:
         sys.exit(f"the installed version is {dps.__version__}, not {wanted}")
@@ -51,7 +54,7 @@ def main(wanted: str, checkout: str, extras: str = "") -> None:
         if extras:
             use_extras(Path(folder))
     used = PACKAGES + (OF_EXTRAS if extras else ())
-    sys.stdout.write(", ".join(f"{name} {version(name)}" for name in used))
+    sys.stdout.write(", ".join(f"{name} {version(name)}" for name in used) + "\n")
 
 
 def use_extras(folder: Path) -> None:
