@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dpselect._ground.parameters import suggest
@@ -12,7 +12,7 @@ from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chain_entry, hash_question
-from dpselect.ledger.port import Row, Store
+from dpselect.ledger.port import VERIFY_HINT, Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     data_account_row,
@@ -30,7 +30,6 @@ from dpselect.ledger.standing import DataAccount, Standing, Usage, charged_perio
 from dpselect.ledger.terms import Chain
 
 T = TypeVar("T")
-VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
 
 
 class Journal:
@@ -245,28 +244,17 @@ class Journal:
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parse(f"entry {number}", parse_intact_entry, rows[0]) if rows else None
 
-    def reservation_state(self, entry: Entry) -> tuple[EntryKind | None, bool]:
-        """Return how a reservation ended, None while it is open; and whether rows may have been read under it."""
-        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.CLOSED_OR_READ, (entry.number, entry.number))]
-        closed = next((kind for kind in kinds if kind is not EntryKind.READ), None)
-        return closed, EntryKind.READ in kinds
-
-    def find_settlement(self, hold: int) -> Entry | None:
-        """Return the settlement of a reservation; None if there is none."""
-        rows = self._store.run(sql.SETTLE_OF, (hold,))
-        number = rows[0][0] if rows else None
-        return self.entry(number) if isinstance(number, int) else None
-
-    def may_have_read(self, entry: Entry) -> bool:
-        """Return whether rows may have been read under a reservation."""
-        return bool(self._store.run(sql.READ_OF, (entry.number,)))
+    def followers(self, hold: int) -> Mapping[EntryKind, int]:
+        """Return the numbers of the entries that mark the read of a reservation or close it, by their kinds."""
+        rows = self._store.run(sql.FOLLOWERS, (hold, hold))
+        return {EntryKind(str(kind)): number for kind, number in rows if isinstance(number, int)}
 
     def pending(self, after_number: int) -> list[Pending]:
         """Return the next open reservations after an entry number."""
         entries = [
             self._parse("an entry", parse_intact_entry, row) for row in self._store.run(sql.PENDING, (after_number,))
         ]
-        return [Pending(entry, self.may_have_read(entry)) for entry in entries]
+        return [Pending(entry, EntryKind.READ in self.followers(entry.number)) for entry in entries]
 
     def find_release(self, dataset: str, question: str) -> Entry | None:
         """Return the latest settlement with a release of exactly this question of these data, whoever asked it."""

@@ -258,10 +258,10 @@ class Ledger:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
-            closed, may_have_read = journal.reservation_state(entry)
-            return ReservationOutcome(
-                Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN
-            )
+            followers = journal.followers(hold)
+            settle = journal.entry(followers[EntryKind.SETTLE]) if EntryKind.SETTLE in followers else None
+            reservation = Pending(entry, EntryKind.READ in followers)
+            return ReservationOutcome(reservation, settle, EntryKind.RETURN in followers)
 
     def record_repeats(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and number of the settlement.

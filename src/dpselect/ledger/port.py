@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from typing import Protocol
 
@@ -13,6 +13,7 @@ Cell = str | int | None
 Row = tuple[object, ...]
 """A row as a store returned it. A damaged store may return anything, so every cell is checked."""
 
+VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
 LOCK_TIMEOUT_SECONDS = 60  # how long a writer waits for others
 WRITE_PREFIXES = (
     "INSERT ",
@@ -29,6 +30,19 @@ def interrupted_change_error(place: str) -> LedgerError:
     That ends the transaction, and later writes would be half of a change.
     """
     return LedgerError(f"the ledger at {place} was used during a change, which was not made", "ask again")
+
+
+@contextmanager
+def transact(run: Callable[[str], object], roll_back: Callable[[], None], begin: Sequence[str]) -> Iterator[None]:
+    """Run the statements that begin a transaction, and commit it at the end, or roll it back after an error."""
+    try:
+        for statement in begin:
+            run(statement)
+        yield
+        run("COMMIT")
+    except BaseException:
+        roll_back()
+        raise
 
 
 class StoreDialect(StrEnum):

@@ -6,13 +6,22 @@ Errors of the server are translated to sentences for people; its own text is nev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, install_hint
-from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
+from dpselect.ledger.port import (
+    LOCK_TIMEOUT_SECONDS,
+    VERIFY_HINT,
+    WRITE_PREFIXES,
+    Cell,
+    Row,
+    StoreDialect,
+    interrupted_change_error,
+    transact,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -102,18 +111,14 @@ class PostgresStore:
                 )
             yield
 
-    @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[None]:
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
         """Wait for the write lock first, so that what is read stays true until it writes."""
         not_durable = () if durable else ("SET LOCAL synchronous_commit = off",)
-        with self._transact(_BEGIN_WRITE, *not_durable, _WAIT_FOR_TURN):
-            yield
+        return self._transact(_BEGIN_WRITE, *not_durable, _WAIT_FOR_TURN)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Read one moment, without blocking writers."""
-        with self._transact(_BEGIN_READ):
-            yield
+        return self._transact(_BEGIN_READ)
 
     def problems(self) -> list[str]:
         """Return nothing: PostgreSQL reports a damaged page when it is read."""
@@ -123,19 +128,14 @@ class PostgresStore:
         """Close the connection."""
         self._connection.close()
 
-    @contextmanager
-    def _transact(self, *begin: str) -> Iterator[None]:
+    def _transact(self, *begin: str) -> AbstractContextManager[None]:
+        return transact(self.run, self._roll_back, begin)
+
+    def _roll_back(self) -> None:
         import psycopg
 
-        try:
-            for statement in begin:
-                self.run(statement)
-            yield
-            self.run("COMMIT")
-        except BaseException:
-            with suppress(psycopg.Error):
-                self._connection.rollback()
-            raise
+        with suppress(psycopg.Error):
+            self._connection.rollback()
 
 
 def open_postgres(url: str) -> PostgresStore:
@@ -194,7 +194,7 @@ _ABSENT = (
 )
 _RIGHTS = ("may not be used in this way by this user", "ask its owner for rights to the schema dpselect and its tables")
 _EXISTS = ("is already there", "a ledger is never overwritten: name another database")
-_DAMAGED = ("is damaged", "run `dpselect ledger verify`, then take it from a backup")
+_DAMAGED = ("is damaged", VERIFY_HINT)
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _SENTENCES: dict[str, tuple[str, str | None]] = {

@@ -16,7 +16,8 @@ from dpselect.errors import LedgerError
 from dpselect.ledger.account import Account, check_unit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, check_text
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Reservation, largest_charge
-from dpselect.ledger.journal import VERIFY_HINT, Journal
+from dpselect.ledger.journal import Journal
+from dpselect.ledger.port import VERIFY_HINT
 from dpselect.ledger.session import Session
 from dpselect.ledger.standing import Standing, charged_periods, check_user
 from dpselect.ledger.terms import format_parts
@@ -139,13 +140,12 @@ def _open_entry(session: Session, journal: Journal, reservation: Reservation) ->
     entry = journal.entry(reservation.number)
     if entry is None or entry.kind is not EntryKind.HOLD or Reservation.from_hold(entry) != reservation:
         raise LedgerError(f"the ledger at {session.place} holds no such reservation")
-    closed, may_have_read = journal.reservation_state(entry)
-    match closed:
-        case EntryKind.SETTLE:
-            raise LedgerError(f"reservation {entry.number} was settled already")
-        case EntryKind.RETURN:
-            raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
-    return entry, may_have_read
+    followers = journal.followers(entry.number)
+    if EntryKind.SETTLE in followers:
+        raise LedgerError(f"reservation {entry.number} was settled already")
+    if EntryKind.RETURN in followers:
+        raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
+    return entry, EntryKind.READ in followers
 
 
 def _close(session: Session, journal: Journal, entry: Entry, costs: Mapping[str, Charge]) -> Standing:

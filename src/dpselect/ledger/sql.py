@@ -45,12 +45,10 @@ QUOTA_AND_DATA = (
 QUOTAS = f"SELECT {QUOTA} FROM quota"
 TWO_USED = f"SELECT {USED} FROM used WHERE dataset = ? AND period = ? AND analyst IN (?, ?)"
 ALL_USED = f"SELECT {USED} FROM used"
-READ_OF = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
-CLOSED_OR_READ = (
-    "SELECT kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
-    "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
+FOLLOWERS = (
+    "SELECT kind, number FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
+    "UNION ALL SELECT kind, number FROM entry WHERE kind = 'read' AND refers_to = ?"
 )
-SETTLE_OF = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
 ANY_HOLD = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
 ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE_SIZE}"
 ENTRIES_OF = (

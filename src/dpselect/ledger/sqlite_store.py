@@ -13,12 +13,21 @@ import sqlite3
 import stat
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, LedgerWarning
-from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
+from dpselect.ledger.port import (
+    LOCK_TIMEOUT_SECONDS,
+    VERIFY_HINT,
+    WRITE_PREFIXES,
+    Cell,
+    Row,
+    StoreDialect,
+    interrupted_change_error,
+    transact,
+)
 
 _SETTINGS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well
@@ -89,11 +98,9 @@ class SqliteStore:
         with self._transact(*(_DURABLE if durable else _NOT_DURABLE)):
             yield
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Read one moment, without blocking writers."""
-        with self._transact("BEGIN"):
-            yield
+        return self._transact("BEGIN")
 
     def problems(self) -> list[str]:
         """Return the problems that SQLite's own check of pages, tables and indexes finds."""
@@ -109,18 +116,13 @@ class SqliteStore:
         with _translated_errors(self.place):
             self._connection.close()
 
-    @contextmanager
-    def _transact(self, *begin: str) -> Iterator[None]:
-        try:
-            for statement in begin:
-                self.run(statement)
-            yield
-            self.run("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-            raise
+    def _transact(self, *begin: str) -> AbstractContextManager[None]:
+        return transact(self.run, self._roll_back, begin)
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
 
 def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
@@ -285,7 +287,7 @@ _SENTENCES: dict[int, tuple[str, str | None]] = {
         "may not be written by this user",
         "ask its owner for the right to write to the file and its folder",
     ),
-    sqlite3.SQLITE_CORRUPT: ("is damaged", "run `dpselect ledger verify`, then take it from a backup"),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", VERIFY_HINT),
     sqlite3.SQLITE_NOTADB: ("is not a ledger: the file is not a SQLite database", "check the path"),
     sqlite3.SQLITE_BUSY: (
         f"was in use by others for {LOCK_TIMEOUT_SECONDS} seconds",

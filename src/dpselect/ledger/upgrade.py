@@ -26,7 +26,7 @@ from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import LedgerPlace, create_store, is_empty, open_store
-from dpselect.ledger.port import Store
+from dpselect.ledger.port import VERIFY_HINT, Store
 from dpselect.ledger.records import Records
 from dpselect.ledger.rows import used_row
 from dpselect.ledger.terms import Chain, format_chain, parse_chain
@@ -75,8 +75,7 @@ def _carry_over(source: Store, new: LedgerPlace) -> Entry:
         problems = _problems(source)
         if problems:
             suffix = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-            hint = "run `dpselect ledger verify`, then take it from a backup"
-            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", hint)
+            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
         with closed_after(_make_tables(new, old.ledger)) as target:
             new_chain = _copy_entries(journal, old, target)
         with closed_after(open_store(new)) as target:
