@@ -53,11 +53,6 @@ class Bound:
     here: float  # in this interpreter
     rows: float  # in the engine
 
-    @property
-    def seconds(self) -> float:
-        """The sum of both."""
-        return self.here + self.rows
-
 
 def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
     """Bound the work of a question; a user has rows in each of the periods."""
