@@ -174,7 +174,8 @@ def test_counts_that_are_not_paid_are_refused():
 def worth(m, base, added, order):
     """The larger divergence of one user more and one less, but for what fails (docs/composing.md, "A union")."""
     q, p = (told(lambda sets, draws: m(sets, draws=draws), users) for users in (base, [*base, added]))
-    hidden = m.union.hidden if isinstance(m.union, RenyiShaped) else m.union.privacy.delta
+    is_shaped = isinstance(m.union, RenyiShaped)
+    hidden = sum(one.delta for one in m.union.conditions) if is_shaped else m.union.privacy.delta
     with ctx.workprec(BITS):
         more = {ranked: mass for ranked, mass in p.items() if set(ranked) <= set("".join(base))}
         less = {ranked: mass * (1 - enclose(hidden)) for ranked, mass in q.items()}

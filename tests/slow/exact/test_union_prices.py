@@ -67,6 +67,11 @@ def log_of(mean, order):
     return float(np.log(mean)) / (order - 1)
 
 
+def hidden_chance(mechanism):
+    """The probability, at most, that an item is released that only one user has."""
+    return float(sum(one.delta for one in mechanism.conditions))
+
+
 @pytest.mark.parametrize(("rounds", "price", "first"), covering([1, 2], [("1", "0.1"), ("3", "0.01")], [True, False]))
 def test_a_union_is_worth_its_divergence_both_ways(rounds, price, first):
     """At its own order, which is 3 here, and at a smaller one; of the first shares alone, hardly less is refused.
@@ -75,7 +80,7 @@ def test_a_union_is_worth_its_divergence_both_ways(rounds, price, first):
     """
     every = made(rounds, *price)
     mechanism = every.of_first_shares() if first else every
-    pairs, hidden = list(laws(mechanism)), float(mechanism.hidden)
+    pairs, hidden = list(laws(mechanism)), hidden_chance(mechanism)
     assert mechanism.order == 3
     for order, least in ((2, 0.7), (3, 0.9)):
         failure, more, less = moments(pairs, order, hidden)
@@ -89,7 +94,7 @@ def test_a_union_is_worth_its_divergence_both_ways(rounds, price, first):
 @pytest.mark.parametrize("order", [5, 9])
 def test_a_divergence_of_a_larger_order_than_the_unions_own_is_no_smaller(order):
     mechanism = made(1)
-    _, more, less = moments(laws(mechanism), order, float(mechanism.hidden))
+    _, more, less = moments(laws(mechanism), order, hidden_chance(mechanism))
     own = mechanism.divergence(mechanism.order)
     assert log_of(more, order) > float(own)  # so whoever charged that of the own order would charge too little
     assert max(log_of(more, order), log_of(less, order)) <= float(mechanism.divergence(order))
@@ -108,7 +113,7 @@ def test_at_its_own_order_a_union_spends_what_its_curves_were_made_for():
 def test_calls_that_share_a_budget_spend_it_together():
     """Two calls of a half each, the second on what the first left; the levels of a text are such calls."""
     halves = [RenyiShaped(epsilon=1, delta="0.1", max_items_per_user=2, part=Fraction(1, 2))] * 2
-    hidden = sum(float(one.hidden) for one in halves)
+    hidden = sum(map(hidden_chance, halves))
     chances = [0, *(halves[0].users_for(chance) for chance in (0.05, 0.6, 0.98))]
     failure = more = 0.0
 

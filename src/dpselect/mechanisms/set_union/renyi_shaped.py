@@ -124,11 +124,6 @@ class RenyiShaped:
         return min(-(-curve.reaches(chance) // conditions.share(t)) for conditions, curve in self.shares[-1])
 
     @property
-    def hidden(self) -> Fraction:
-        """The probability, at most, that an item is released that only one user has."""
-        return sum((conditions.delta for conditions in self.conditions), Fraction(0))
-
-    @property
     def rho_of_counts(self) -> Fraction:
         """The zCDP that counts of what all parts release may spend together: their share, at the order of the curves.
 
