@@ -72,9 +72,9 @@ def split_items(rows: str, separator: str, dialect: Dialect, carried_columns: Se
     return f"(SELECT u, {''.join(f'{name}, ' for name in carried_columns)}i FROM ({split}) AS s WHERE i <> '')"
 
 
-def rows_without_items(rows: str, items: str, columns: str, compared_column: str = "i") -> str:
-    """Compile the rows of all other items; `compared_column` is the column of what is listed."""
-    return f"(SELECT {columns} FROM {rows} AS t WHERE {compared_column} NOT IN (SELECT i FROM {items} AS d))"
+def rows_without_items(rows: str, items: str, columns: str) -> str:
+    """Compile the rows of all other items."""
+    return f"(SELECT {columns} FROM {rows} AS t WHERE i NOT IN (SELECT i FROM {items} AS d))"
 
 
 def distinct_pairs(rows: str, dialect: Dialect) -> str:

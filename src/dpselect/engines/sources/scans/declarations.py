@@ -6,7 +6,7 @@ Nothing here looks at a value. `reading.py` has the SQL that reads each value as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest
@@ -155,7 +155,7 @@ _NUMBERS = {"%Y": "[0-9]{4}", "%m": "(0[1-9]|1[0-2])", "%d": "(0[1-9]|[12][0-9]|
 _DAY_OF = ("%Y", ("%m", "%b", "%B"), "%d")
 
 
-def pattern_of_format(format: object, escape: Callable[[str], str] = re.escape) -> str:
+def pattern_of_format(format: object) -> str:
     """Return the regular expression of the texts that a format describes; refuse one that names no whole day."""
     requirement = "be a format such as '%d.%m.%Y %H:%M'"
     if not isinstance(format, str):
@@ -176,5 +176,5 @@ def pattern_of_format(format: object, escape: Callable[[str], str] = re.escape) 
     for previous, part, following in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
         touches = previous in _NUMBERS or previous[-1:].isdigit() or following in _NUMBERS or following[:1].isdigit()
         pattern_by_part = _NUMBERS if touches and part in _NUMBERS else _FORMATS
-        patterns.append(pattern_by_part[part] if part.startswith("%") else escape(part))
+        patterns.append(pattern_by_part[part] if part.startswith("%") else re.escape(part))
     return "".join(patterns)
