@@ -138,8 +138,9 @@ def _between(name: str, number: Fraction, value: object, minimum: Fraction, maxi
     return number
 
 
-def not_negative(name: str, value: object, requirement: str = "be a finite number of at least 0") -> Fraction:
+def not_negative(name: str, value: object) -> Fraction:
     """Return a rational of at least 0."""
+    requirement = "be a finite number of at least 0"
     number = rational(name, value, requirement)
     if number < 0:
         raise ParameterError(name, requirement, came(value))

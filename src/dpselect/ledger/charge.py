@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect._ground.parameters import Number, probability, rational
+from dpselect._ground.parameters import Number, not_negative, probability
 from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
@@ -134,11 +134,7 @@ def format_amount(number: Fraction) -> str:
 
 def parse_grant(epsilon: Number, delta: Number) -> Charge:
     """Parse the amounts of a grant, rounded as charges are, so that a question may cost all of it."""
-    must = "be a finite number of at least 0"
-    number = rational("epsilon", epsilon, must)
-    if number < 0:
-        raise ParameterError("epsilon", must, repr(epsilon))
-    amount = Charge.round_up(number, probability("delta", delta, zero=True))
+    amount = Charge.round_up(not_negative("epsilon", epsilon), probability("delta", delta, zero=True))
     if amount == ZERO:
         raise ParameterError("epsilon", "be above 0 if delta is 0", repr(epsilon))
     return amount
