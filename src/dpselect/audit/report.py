@@ -44,15 +44,15 @@ class _Record:
     questions: dict[int, _QuestionRecord] = field(default_factory=dict)
     used: list[dict[str, Json]] = field(default_factory=list)
 
-    def add(self, entry: Entry, asked: Entry, sums: Sums) -> None:
-        """Add the next entry, of the question that `asked` records, and the sums after it."""
+    def add(self, entry: Entry, question_entry: Entry, sums: Sums) -> None:
+        """Add the next entry, of the question that `question_entry` asked, and the sums after it."""
         self.sums = sums
         if entry.kind in (EntryKind.CONTINUES, EntryKind.CLOSED):
             event = "closed, and continued in" if entry.kind is EntryKind.CLOSED else "continued from"
             self.changes.append({"when": entry.at, "what": f"{event} {entry.chain}", "epsilon": None, "delta": None})
         if entry.account.dataset != self.dataset:
             return
-        question = self.questions.get(asked.number)
+        question = self.questions.get(question_entry.number)
         match entry.kind:
             case EntryKind.DATA:
                 self._change(entry, f"promised to {entry.data_account.unit}")
@@ -67,7 +67,7 @@ class _Record:
                 question.state = entry.kind
                 if entry.kind is not EntryKind.READ:
                     question.charge, question.share = entry.charge, self._share(entry)
-        self._add_usage(entry, asked)
+        self._add_usage(entry, question_entry)
 
     def _change(self, entry: Entry, event: str) -> None:
         epsilon, delta = float(entry.charge.epsilon), float(entry.charge.delta)
@@ -92,12 +92,12 @@ class _Record:
         """Return what all analysts used in a period."""
         return self.sums.used.get((Account.for_everybody(self.dataset), period), Usage())
 
-    def _add_usage(self, entry: Entry, asked: Entry) -> None:
+    def _add_usage(self, entry: Entry, question_entry: Entry) -> None:
         """Record how much is used after the entry, in each period that it changed."""
         data = self.sums.data.get(self.dataset)
         if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
-        for period in asked.parts if entry.kind is not EntryKind.DATA else self.periods():
+        for period in question_entry.parts if entry.kind is not EntryKind.DATA else self.periods():
             share = data.promise.limits.part(self._used_by_all(period).total.as_spent)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(share)})
 
@@ -115,10 +115,11 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
     """Return the record as JSON types; LedgerError if nothing was promised about such data."""
     data = ledger.data_account(dataset)
     record = _Record(dataset)
-    for entry, asked, sums in replay(ledger.entries()):
-        record.add(entry, asked, sums)
+    for entry, question_entry, sums in replay(ledger.entries()):
+        record.add(entry, question_entry, sums)
     problems: list[Json] = [*ledger.verify()]
     promise = data.promise
+    standings = [standing for standing in ledger.all_standings() if standing.account.dataset == dataset]
     questions: list[Json] = [_question_row(question) for question in record.questions.values()]
     changes: list[Json] = [*record.changes]
     return {
@@ -133,7 +134,7 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
         "kept": float(data.keep),
         "changes": changes,
         "periods": [*_period_rows(data, record)],
-        "analysts": [_analyst_row(one) for one in ledger.all_standings() if one.account.dataset == dataset],
+        "analysts": [_analyst_row(standing) for standing in standings],
         "questions": questions,
         "used": [*record.used],
         "verification": {"problems": problems, "entries": ledger.count, "head": ledger.head},

@@ -115,9 +115,11 @@ def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     from dpselect.audit.sums import replay
     from dpselect.ledger import summarize
 
-    for entry, asked, sums in replay(ledger.entries()):
-        shares_left = [standing.left for period in asked.parts if (standing := sums.standing(entry.account, period))]
-        question = entry.question or asked.question
+    for entry, question_entry, sums in replay(ledger.entries()):
+        shares_left = [
+            standing.left for period in question_entry.parts if (standing := sums.standing(entry.account, period))
+        ]
+        question = entry.question or question_entry.question
         row: dict[str, Json] = {
             "number": entry.number,
             "when": entry.at[:19].replace("T", " "),

@@ -120,10 +120,10 @@ class Budget:
 
     def describe_cost(self, plan: Priced) -> str:
         """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
-        promise, taken = self._account.promise_for(self._parse_plan(plan)), self._account.taken
-        ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
-        share_before, share_after = (1 - promise.part(total) for total in (taken.total, taken.total + ceiling))
-        return describe_cost(share_before, share_after, fits=promise.admits(taken.settled, taken.pending, ceiling))
+        promise, totals = self._account.promise_for(self._parse_plan(plan)), self._account.taken
+        ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
+        share_before, share_after = (1 - promise.part(total) for total in (totals.total, totals.total + ceiling))
+        return describe_cost(share_before, share_after, fits=promise.admits(totals.settled, totals.pending, ceiling))
 
     def _parse_plan(self, plan: object) -> Priced:
         """Return a plan that this budget may pay, or raise ParameterError."""

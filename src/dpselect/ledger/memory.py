@@ -53,8 +53,8 @@ class MemoryAccount:
 
     def left_for(self, promise: Promise, price: Price) -> int:
         """Return how many more questions of this price fit at least."""
-        taken = self.taken
-        return at_least(promise, price, settled=taken.settled, pending=taken.pending)
+        totals = self.taken
+        return at_least(promise, price, settled=totals.settled, pending=totals.pending)
 
     def reserve(self, plan: Priced | Stated) -> Spent:
         """Reserve the ceiling of a question, or raise BudgetError if it does not fit.
@@ -62,13 +62,13 @@ class MemoryAccount:
         The first that fits settles the order and what is set apart, for good and before a row is read.
         """
         with self._lock:
-            promise, taken = self.promise_for(plan), self.taken
-            ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
-            if not promise.admits(taken.settled, taken.pending, ceiling):
-                raise _refusal(promise, taken.total, ceiling)
+            promise, totals = self.promise_for(plan), self.taken
+            ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
+            if not promise.admits(totals.settled, totals.pending, ceiling):
+                raise _refusal(promise, totals.total, ceiling)
             self.promise = promise
             self._is_promise_settled = True
-            self.taken = taken.opening(ceiling)
+            self.taken = totals.opening(ceiling)
         return ceiling
 
     def settle(self, ceiling: Spent, spent: Spent) -> None:

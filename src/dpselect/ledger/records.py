@@ -33,7 +33,7 @@ class EntryRecord:
 
 @dataclass(frozen=True)
 class CacheRecord:
-    """What a table says that entries add up to: for whom and how much, or what is wrong with it."""
+    """A row of a table of sums: for whom and how much, or what is wrong with it."""
 
     name: object
     key: object = None
