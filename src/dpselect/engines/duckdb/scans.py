@@ -69,12 +69,11 @@ class Scan(ABC):
         types = self.types(workspace, columns)
         columns_by_name = {}
         for name in columns:
-            declared_type = self.declared.get(name)
             is_undeclared = not self.typed or name in self.folders
             declared_by: Literal["owner", "source", "nobody"] = (
-                "owner" if declared_type else "nobody" if is_undeclared else "source"
+                "owner" if name in self.declared else "nobody" if is_undeclared else "source"
             )
-            columns_by_name[name] = ColumnType(name, types[name], declared_by, declared_type)
+            columns_by_name[name] = ColumnType(name, types[name], declared_by)
         return columns_by_name
 
     @property

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpselect._ground.periods import Periods
-    from dpselect.engines.sources.scans.declarations import DeclaredType
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class ColumnType:
     name: str
     type: str
     by: Literal["owner", "source", "nobody"]
-    declaration: DeclaredType | None = None
 
 
 @dataclass(frozen=True)
