@@ -101,6 +101,17 @@ def test_show_tells_of_data_with_and_without_periods_together(dpselect, book, wi
     assert sum("month" in line.split()[1:3] for line in (*of_data, *of_analysts)) == 2
 
 
+def test_history_says_what_is_left_in_the_periods_of_a_question(dpselect, book):
+    """Also beside an entry that charges nothing, and has no periods of its own."""
+    dpselect("ledger", "data", book, "monthly", "--epsilon", "1", "--delta", "0", "--period", "month", "--time", "at")
+    dpselect("ledger", "grant", book, "--analyst", "ann", "--data", "monthly", "--epsilon", "1", "--delta", "0")
+    words = "--analyst ann --epsilon 0.25 --delta 0 --neighbors add-remove --note mean --during 2026-10".split()
+    assert dpselect("ledger", "pay", book, "monthly", *words, "--unit", "one user in one month").status == 0
+    rows = json.loads(dpselect("ledger", "history", book, "--data", "monthly", "--format", "json").out)["entries"]
+    left = [(row["what"], row["left"]) for row in rows[2:]]
+    assert left == [("hold", 0.75), ("read", 0.75), ("settle", 0.75)]
+
+
 def test_show_in_json_has_every_account_and_every_analyst(dpselect, events, book):
     dpselect("ledger", "data", book, "other", "--epsilon", "1", "--delta", "0", "--keep", "0.2", "--unit", "one device")
     dpselect("ledger", "grant", book, "--analyst", "ann", "--data", "other", "--epsilon", "1", "--delta", "1e-6")
