@@ -9,9 +9,10 @@ from fractions import Fraction
 import pytest
 
 from dpselect._ground.domain import Column, Size
+from dpselect.audit.question_text import summarize
 from dpselect.engines.address import Address
 from dpselect.engines.identity import identify_source
-from dpselect.ledger.question import fingerprint, summarize
+from dpselect.ledger.question import fingerprint
 
 ASKED = {"k": 3, "epsilon": Fraction("0.5"), "delta": Fraction(1, 10**6), "domain": None, "counts": False}
 DATA = {"source": "dict", "user": "user", "item": "item", "where": None, "snapshot": "one"}

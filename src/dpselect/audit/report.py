@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dpselect.audit.question_text import summarize
 from dpselect.audit.sums import Sums, replay
 from dpselect.errors import LedgerError
-from dpselect.ledger import ALWAYS, Account, Charge, DataAccount, Entry, EntryKind, Ledger, Standing, Usage, summarize
+from dpselect.ledger import ALWAYS, Account, Charge, DataAccount, Entry, EntryKind, Ledger, Standing, Usage
 from dpselect.release.formatting import Json
 
 STATE_SENTENCES = {

@@ -112,8 +112,8 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
 
 def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Yield each entry as a row for people, with the share of the budget that it left, and the entry itself."""
+    from dpselect.audit.question_text import summarize
     from dpselect.audit.sums import replay
-    from dpselect.ledger import summarize
 
     for entry, question_entry, sums in replay(ledger.entries()):
         shares_left = [
@@ -140,7 +140,7 @@ def _account_cells(account: Account) -> dict[str, Json]:
 
 def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
     """Return the row of an open reservation, and whether its question may have read rows."""
-    from dpselect.ledger import summarize
+    from dpselect.audit.question_text import summarize
 
     entry = pending.entry
     state = "given back" if is_given_back else "may have been read" if pending.may_have_read else "none was read"

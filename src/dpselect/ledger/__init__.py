@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.places import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
-    from dpselect.ledger.question import Fingerprint, fingerprint, summarize, typed_name
+    from dpselect.ledger.question import STATED, Fingerprint, fingerprint, typed_name
     from dpselect.ledger.receipts import Priced, cost_and_rest
     from dpselect.ledger.records import CacheRecord, EntryRecord, Records
     from dpselect.ledger.standing import DataAccount, Standing, Usage
@@ -47,6 +47,7 @@ _HOMES = {
     "Records": "records",
     "Reservation": "entry",
     "ReservationOutcome": "entry",
+    "STATED": "question",
     "Standing": "standing",
     "Store": "port",
     "StoreDialect": "port",
@@ -64,12 +65,12 @@ _HOMES = {
     "open_store": "places",
     "parse_budget": "budget",
     "parse_grant": "charge",
-    "summarize": "question",
     "typed_name": "question",
 }
 
 __all__ = [
     "ALWAYS",
+    "STATED",
     "ZERO",
     "Account",
     "Budget",
@@ -109,7 +110,6 @@ __all__ = [
     "open_store",
     "parse_budget",
     "parse_grant",
-    "summarize",
     "typed_name",
 ]
 
