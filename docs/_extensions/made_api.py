@@ -21,7 +21,7 @@ from typing import Any
 from repository import DOCS
 from sphinx.errors import SphinxError
 
-from dpselect.questions.value import Value
+from dpselect.questions.value import ParameterSet
 
 SECTION = re.compile(
     r"^(Guarantee|Neighbors|Sensitivity|Exactness|Cost|Source|Example|Raises|Reads|Returns)(:| (?=[A-Z]))", re.MULTILINE
@@ -81,7 +81,7 @@ def _abstract(kind: type) -> bool:
 
 def _members(kind: type, page: str) -> Iterator[tuple[str, str]]:
     """Public methods and properties, in the order of the code, with those that it has from classes of ours."""
-    seen = {*vars(Value)} if issubclass(kind, Value) else set()  # by which our own rooms read a question
+    seen = {*vars(ParameterSet)} if issubclass(kind, ParameterSet) else set()  # by which our own rooms read a question
     for home in (one for one in kind.__mro__ if one.__module__.startswith("dpselect")):
         for name, raw in vars(home).items():
             if name in seen or name.startswith("_") or dataclasses.is_dataclass(raw):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of, whole_number_kind
-from dpselect.questions.value import Value, frozen, param
+from dpselect.questions.kinds import COLUMN, FLAG, ParameterKind, one_of, whole_number_kind
+from dpselect.questions.value import ParameterSet, frozen, param
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -31,7 +31,7 @@ def _parse_zone(_name: str, value: object) -> str:
 
 
 @frozen
-class Time(Value):
+class Time(ParameterSet):
     """The `time` of a Dataset: the column with the time of a row. The guarantee is then for one user in one period.
 
     `Dataset.during` names the periods of a question (docs/periods.md).
@@ -46,7 +46,9 @@ class Time(Value):
     period: Literal["day", "week", "month", "quarter", "year"] = param(
         one_of("day", "week", "month", "quarter", "year"), help="the kind of period"
     )
-    timezone: str = param(Kind(_parse_zone, "TEXT"), default=UTC, help="the time zone in which days begin", rare=True)
+    timezone: str = param(
+        ParameterKind(_parse_zone, "TEXT"), default=UTC, help="the time zone in which days begin", rare=True
+    )
 
     def periods(self, names: Sequence[str]) -> Periods:
         """Return the periods of these names."""
@@ -68,12 +70,12 @@ def _parse_text_column(name: str, value: object) -> str:
 
 
 @frozen
-class Split(Value):
+class Split(ParameterSet):
     """An `item` of a Dataset: the parts of a column of text are the items; each counts once for a user."""
 
-    column: str = param(Kind(_parse_text_column, "TEXT"), help="the column of texts", flat="item")
+    column: str = param(ParameterKind(_parse_text_column, "TEXT"), help="the column of texts", flat="item")
     separator: str = param(
-        Kind(_parse_separator, "SEPARATOR"),
+        ParameterKind(_parse_separator, "SEPARATOR"),
         help="what separates items in one text, such as ' ' for words",
         flat="split",
         rare=True,
@@ -81,7 +83,7 @@ class Split(Value):
 
 
 def _parse_database(name: str, value: object) -> object:
-    if value is None or isinstance(value, (list, tuple, Value)):
+    if value is None or isinstance(value, (list, tuple, ParameterSet)):
         requirement = "be a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address"
         raise ParameterError(name, requirement, came(value))
     return value
@@ -104,18 +106,18 @@ def _parse_table(name: str, value: object) -> str:
 
 
 @frozen
-class Table(Value):
+class Table(ParameterSet):
     """A source of a Dataset: a table or view that DuckDB, PostgreSQL or Spark reads.
 
     The name may include its schema, as in "shop.orders" (docs/data.md).
     """
 
     database: object = param(
-        Kind(_parse_database, "TEXT", _database_to_json, python=_format_source),
+        ParameterKind(_parse_database, "TEXT", _database_to_json, python=_format_source),
         help="a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address",
         flat="source",
     )
-    name: str = param(Kind(_parse_table, "TEXT"), help="the name of a table in the database", flat="table")
+    name: str = param(ParameterKind(_parse_table, "TEXT"), help="the name of a table in the database", flat="table")
 
 
 def _parse_files(name: str, value: Any) -> str | tuple[str, ...]:
@@ -166,7 +168,7 @@ def _parse_encoding(name: str, value: object) -> str:
 
 
 @frozen
-class CSV(Value):
+class CSV(ParameterSet):
     """A source of a Dataset: CSV or TSV files, or a folder or glob of them, with options.
 
     With `newlines_in_values=True` a quoted value may contain line breaks. All quotes in the files must then match, or
@@ -174,7 +176,7 @@ class CSV(Value):
     """
 
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = param(
-        Kind(_parse_files, "TEXT", python=_format_paths), help="a path, or a list of paths"
+        ParameterKind(_parse_files, "TEXT", python=_format_paths), help="a path, or a list of paths"
     )
     _: KW_ONLY
     newlines_in_values: bool = param(
@@ -185,17 +187,19 @@ class CSV(Value):
     )
     header: bool = param(FLAG, default=True, help="does a line name the columns? If not, give `columns`")
     columns: Sequence[str] | None = param(
-        Kind(_parse_columns, "TEXTS", python=lambda names: repr(list(names))),
+        ParameterKind(_parse_columns, "TEXTS", python=lambda names: repr(list(names))),
         default=None,
         help="the columns of files without a header, all of them",
     )
     delimiter: str | None = param(
-        Kind(_parse_delimiter, "TEXT"), default=None, help="what separates columns; otherwise the header shows it"
+        ParameterKind(_parse_delimiter, "TEXT"),
+        default=None,
+        help="what separates columns; otherwise the header shows it",
     )
     skip: int = param(
         whole_number_kind(minimum=0, maximum=1000), default=0, help="lines to skip at the start, such as a title"
     )
-    encoding: str = param(Kind(_parse_encoding, "TEXT"), default=UTF_8, help="the encoding, such as cp1252")
+    encoding: str = param(ParameterKind(_parse_encoding, "TEXT"), default=UTF_8, help="the encoding, such as cp1252")
 
     def check(self) -> None:
         """Refuse files without a header whose columns are not given."""
@@ -217,11 +221,11 @@ def _parse_text(name: str, value: object) -> str:
     return value
 
 
-_TEXT = Kind(_parse_text, "TEXT")
+_TEXT = ParameterKind(_parse_text, "TEXT")
 
 
 @frozen
-class NumberText(Value):
+class NumberText(ParameterSet):
     """A type of a column in `types` of a Dataset: numbers in text, with their own marks.
 
     Example:
@@ -247,7 +251,7 @@ class NumberText(Value):
 
 
 @frozen
-class TimeText(Value):
+class TimeText(ParameterSet):
     """A type of a column in `types` of a Dataset: times in text, or numbers that count time from 1970 on.
 
     A value without a zone of its own is a time on the clocks of `zone`.

@@ -13,7 +13,7 @@ from dpselect._ground.keywords import CALLS_WITH_PARAMETER, CHOICE_ALIASES, PARA
 from dpselect.command.main import main
 from dpselect.command.parser import suggest
 from dpselect.errors import UnknownKeyword
-from dpselect.questions.value import Value
+from dpselect.questions.value import ParameterSet
 
 DATA = dps.Dataset("not-there.csv", user="user", item="page")
 QUESTIONS = (dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram, dps.Users)
@@ -28,7 +28,7 @@ def callables() -> Iterator[tuple[str, Callable[..., object]]]:
             if not inspect.isabstract(value) and value is not dps.Question:
                 yield name, value
             for method, one in inspect.getmembers(value, inspect.isroutine):
-                if not method.startswith("_") and callable(one) and not hasattr(Value, method):
+                if not method.startswith("_") and callable(one) and not hasattr(ParameterSet, method):
                     yield f"{name}.{method}", one
         elif inspect.isfunction(value):
             yield name, value

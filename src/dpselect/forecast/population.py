@@ -11,7 +11,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMNS, NUMBER, whole_number_kind
-from dpselect.questions.value import Value, frozen, param
+from dpselect.questions.value import ParameterSet, frozen, param
 
 USERS, ITEMS, _ITEMS_PER_USER = 10_000, 2_000, 10
 _MAX_USERS, MAX_ITEMS, _MAX_GROUPS = 10**12, 10**7, 1000
@@ -45,7 +45,7 @@ SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _parse_sizes(value
 
 
 @frozen
-class Population(Value):
+class Population(ParameterSet):
     """Simulated users for a forecast: how many there are, and how they use items.
 
     The popularity of the r-th item is r^-skew. For a question by group, `groups` are the numbers of users of the

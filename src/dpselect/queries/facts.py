@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect._ground.domain import Column, Domain, Listed, max_domain_size
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import FLAG, LISTED, Kind, whole_number_kind
-from dpselect.questions.value import Value, field_to_json, frozen, param
+from dpselect.questions.kinds import FLAG, LISTED, ParameterKind, whole_number_kind
+from dpselect.questions.value import ParameterSet, field_to_json, frozen, param
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -72,13 +72,13 @@ def _levels_to_json(value: Any) -> Json:
     )
 
 
-LEVELS = Kind(_as_tuple, "LEVELS", _levels_to_json)
-PARTS = Kind(_as_tuple, "NUMBERS", _levels_to_json)
-TOKENIZER = Kind(_tokenizer, "TOKENIZER")
+LEVELS = ParameterKind(_as_tuple, "LEVELS", _levels_to_json)
+PARTS = ParameterKind(_as_tuple, "NUMBERS", _levels_to_json)
+TOKENIZER = ParameterKind(_tokenizer, "TOKENIZER")
 
 
 @frozen
-class Facts(Value):
+class Facts(ParameterSet):
     """Public facts about the data of a question that decide how it is planned."""
 
     error_noun: ClassVar[str] = "data"

@@ -20,7 +20,7 @@ def _unchanged(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """A kind of value. `read` takes the parameter's name and what came, and returns the value that is kept.
 
     `shape` names the schema of its JSON in schemas.py, which is imported where somebody asks for it.
@@ -33,13 +33,15 @@ class Kind:
     python: Callable[[Any], str] = repr
 
 
-def whole_number_kind(minimum: int = 1, maximum: int = parameters.MAX_INTEGER) -> Kind:
+def whole_number_kind(minimum: int = 1, maximum: int = parameters.MAX_INTEGER) -> ParameterKind:
     """Return the kind of whole numbers from `minimum` to `maximum`."""
-    return Kind(lambda name, value: parameters.whole_number(name, value, minimum=minimum, maximum=maximum), "WHOLE")
+    return ParameterKind(
+        lambda name, value: parameters.whole_number(name, value, minimum=minimum, maximum=maximum), "WHOLE"
+    )
 
 
 @dataclass(frozen=True)
-class OneOf(Kind):
+class OneOf(ParameterKind):
     """The kind of a word that is one of some."""
 
     words: tuple[str, ...] = ()
@@ -121,18 +123,20 @@ def _numbers_to_json(values: tuple[Fraction, ...]) -> list[Json]:
     return [str(number) for number in values]
 
 
-FLAG = Kind(parameters.flag, "FLAG")
-NUMBER = Kind(parameters.positive, "NUMBER", str, python=_number_in_python)
-EPSILON = Kind(parameters.epsilon, "EPSILON", str, python=_number_in_python)
-DELTA = Kind(lambda name, value: parameters.probability(name, value, zero=True), "DELTA", str, python=_number_in_python)
-SHARE = Kind(parameters.share, "SHARE", _format_share, python=lambda value: repr(_format_share(value)))
-COLUMN = Kind(_parse_column, "COLUMN")
-COLUMNS = Kind(_parse_columns, "COLUMNS", list, python=_list_in_python)
-PERIODS = Kind(_parse_periods, "PERIODS", list, python=_list_in_python)
-SHARES = Kind(
+FLAG = ParameterKind(parameters.flag, "FLAG")
+NUMBER = ParameterKind(parameters.positive, "NUMBER", str, python=_number_in_python)
+EPSILON = ParameterKind(parameters.epsilon, "EPSILON", str, python=_number_in_python)
+DELTA = ParameterKind(
+    lambda name, value: parameters.probability(name, value, zero=True), "DELTA", str, python=_number_in_python
+)
+SHARE = ParameterKind(parameters.share, "SHARE", _format_share, python=lambda value: repr(_format_share(value)))
+COLUMN = ParameterKind(_parse_column, "COLUMN")
+COLUMNS = ParameterKind(_parse_columns, "COLUMNS", list, python=_list_in_python)
+PERIODS = ParameterKind(_parse_periods, "PERIODS", list, python=_list_in_python)
+SHARES = ParameterKind(
     _parse_shares, "NUMBERS", _numbers_to_json, python=lambda value: _list_in_python(value, _number_in_python)
 )
-BOUNDS = Kind(
+BOUNDS = ParameterKind(
     _parse_bounds,
     "PAIR",
     _numbers_to_json,
@@ -236,8 +240,8 @@ def _parse_listed(name: str, value: Any) -> Listed | Column:
     return domain
 
 
-DOMAIN = Kind(_parse_domain, "DOMAIN", domain_to_json, domain_from_json, _domain_in_python)
-LISTED = Kind(_parse_listed, "ITEMS", domain_to_json, domain_from_json, _domain_in_python)
+DOMAIN = ParameterKind(_parse_domain, "DOMAIN", domain_to_json, domain_from_json, _domain_in_python)
+LISTED = ParameterKind(_parse_listed, "ITEMS", domain_to_json, domain_from_json, _domain_in_python)
 
 
 def _parse_measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
@@ -247,7 +251,7 @@ def _parse_measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
     return (*([USERS] if users else []), *measures)
 
 
-MEASURES = Kind(
+MEASURES = ParameterKind(
     _parse_measures,
     "MEASURES",
     lambda measures: [str(measure) for measure in measures],

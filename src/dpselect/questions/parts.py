@@ -18,12 +18,12 @@ from dpselect.questions.kinds import (
     LISTED,
     NUMBER,
     PERIODS,
-    Kind,
+    ParameterKind,
     domain_from_json,
     items_to_json,
     whole_number_kind,
 )
-from dpselect.questions.value import Value, frozen, param
+from dpselect.questions.value import ParameterSet, frozen, param
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -34,7 +34,7 @@ LIMITED = ("limited-domain", "limited-domain-sparse")
 
 
 @frozen
-class By(Value):
+class By(ParameterSet):
     """Answer in every group, such as every country, at the price of the groups in which one user counts.
 
     Groups are found unless `groups` lists them. A user in more than `max_groups_per_user` groups counts in only that
@@ -104,7 +104,7 @@ class ResolvedGroups:
 
 
 @frozen
-class Total(Value):
+class Total(ParameterSet):
     """Rank by the sum over users of a column of numbers, of which one user adds at most `at_most` to an item.
 
     A user's total in their rows of the item is rounded to `unit` and capped at `at_most`. The cap is in the column's
@@ -122,7 +122,7 @@ class Total(Value):
 
 
 @frozen
-class Gain(Value):
+class Gain(ParameterSet):
     """Rank by how many users an item gained, or lost, since other periods, such as the month before."""
 
     error_noun: ClassVar[str] = "gains"
@@ -159,11 +159,11 @@ def _parse_name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = Kind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
+POPULAR = ParameterKind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
 
 
 @frozen
-class Method(Value):
+class Method(ParameterSet):
     """A method and its parameters, if dpselect should not choose. A method's name alone may be given instead.
 
     `name` may also be "set": the best method for a top k without an order.
@@ -172,7 +172,7 @@ class Method(Value):
     error_noun: ClassVar[str] = "a method"
 
     name: str | None = param(
-        Kind(_parse_name, "TEXT"),
+        ParameterKind(_parse_name, "TEXT"),
         default=None,
         help="the method, if dpselect should not choose it",
         flat="method",

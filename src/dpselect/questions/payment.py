@@ -9,14 +9,14 @@ from typing import ClassVar
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole_number_kind
-from dpselect.questions.value import Value, frozen, param
+from dpselect.questions.value import ParameterSet, frozen, param
 
 AMOUNTS = ("epsilon", "within", "threshold", "share")
 ACCURACIES = ("within", "threshold")
 
 
 @frozen
-class Payment(Value):
+class Payment(ParameterSet):
     """The price of an answer. Of epsilon, an accuracy and a share one is given; a delta may go with each."""
 
     error_noun: ClassVar[str] = "a price"

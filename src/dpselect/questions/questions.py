@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole_number_kind
 from dpselect.questions.parts import By, Gain, Method, Total, check_method, check_method_name
 from dpselect.questions.payment import Payment
-from dpselect.questions.value import Inner, Value, frozen, inner, param
+from dpselect.questions.value import Inner, ParameterSet, frozen, inner, param
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _COUNTS = "also return noisy counts; they use epsilon too, so the choice is less
 
 
 @check_keywords
-class Question(Value):
+class Question(ParameterSet):
     """A question as a value: equal to any question that says the same, and its repr is its Python code.
 
     What can be checked of a question alone is checked when it is made; its price, and whether it fits data, when it is

@@ -16,14 +16,16 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from dpselect._ground.domain import Column
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import Kind
+from dpselect.questions.kinds import ParameterKind
 from dpselect.release.formatting import Json
 
 T = TypeVar("T")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
-def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = None, rare: bool = False) -> Any:
+def param(
+    kind: ParameterKind, *, default: Any = MISSING, help: str, flat: str | None = None, rare: bool = False
+) -> Any:
     """Declare a parameter. `flat` is its name on a command line and in JSON, if that differs from the field's.
 
     A `rare` parameter is only in the longer help of a command.
@@ -55,7 +57,7 @@ def help_sentence(parameter: Field[Any]) -> str:
     return f"{help_text[0].upper()}{help_text[1:]}."
 
 
-class Value:
+class ParameterSet:
     """Base of values that are made of parameters: checked when made, equal if they mean the same, repr in Python."""
 
     error_noun: ClassVar[str] = ""  # what an error calls the value
@@ -118,14 +120,14 @@ class Value:
         """Return the values that are not defaults by the names of a command and JSON, those of inner values too."""
         flat_values: dict[str, Any] = {}
         for parameter, value in self.non_default_fields():
-            flat_values |= value.flat() if isinstance(value, Value) else {_flat_name(parameter): value}
+            flat_values |= value.flat() if isinstance(value, ParameterSet) else {_flat_name(parameter): value}
         return flat_values
 
     def flat_json(self) -> dict[str, Json]:
         """Return the dict of `flat` with its values as JSON."""
         flat_values: dict[str, Json] = {}
         for parameter, value in self.non_default_fields():
-            is_inner = isinstance(value, Value)
+            is_inner = isinstance(value, ParameterSet)
             flat_values |= (
                 value.flat_json() if is_inner else {_flat_name(parameter): parameter.metadata["kind"].write(value)}
             )
@@ -221,12 +223,12 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Inner(Kind):
+class Inner(ParameterKind):
     """The kind of a parameter that is a value itself, of one of some classes; `plain` makes one of anything else."""
 
-    classes: tuple[type[Value], ...] = ()
+    classes: tuple[type[ParameterSet], ...] = ()
 
-    def from_flat(self, flat_values: Mapping[str, Any], *, as_json: bool) -> Value | None:
+    def from_flat(self, flat_values: Mapping[str, Any], *, as_json: bool) -> ParameterSet | None:
         """Return the value that the flat values describe, or None; they may describe only one."""
         values_by_class = {inner_class: inner_class.pick_values(flat_values) for inner_class in self.classes}
         used_classes = [inner_class for inner_class, inner_values in values_by_class.items() if inner_values]
@@ -238,13 +240,13 @@ class Inner(Kind):
         return used_classes[0].from_flat(values_by_class[used_classes[0]], as_json=as_json) if used_classes else None
 
 
-def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) -> Inner:
+def inner(*classes: type[ParameterSet], plain: Callable[[Any], ParameterSet] | None = None) -> Inner:
     """Return the kind of a parameter that is a value itself. Anything else is given to `plain`."""
 
     def read(name: str, argument: Any) -> Any:
         if isinstance(argument, classes):
             return argument
-        if plain is None or isinstance(argument, Value):
+        if plain is None or isinstance(argument, ParameterSet):
             raise ParameterError(
                 name, f"be {' or '.join(f'{inner_class.__name__}(...)' for inner_class in classes)}", came(argument)
             )
@@ -253,7 +255,7 @@ def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) ->
         except ParameterError as error:
             raise ParameterError(name, error.must, error.came, error.hint) from None
 
-    def python(value: Value) -> str:
+    def python(value: ParameterSet) -> str:
         given_fields = list(value.non_default_fields())
         is_plain = plain is not None and len(given_fields) == 1 and given_fields[0][0] is value.parameters()[0]
         return given_fields[0][0].metadata["kind"].python(given_fields[0][1]) if is_plain else repr(value)
@@ -280,7 +282,7 @@ def _is_default(parameter: Field[Any], value: Any) -> bool:
 
 @cache
 def _read_default(parameter: Field[Any]) -> Any:
-    kind: Kind = parameter.metadata["kind"]
+    kind: ParameterKind = parameter.metadata["kind"]
     return kind.read(parameter.name, parameter.default)
 
 
@@ -302,7 +304,7 @@ def field_to_json(parameter: Field[Any], value: Any) -> Json:
     """Return the value of a field as JSON that differs from that of any other value."""
     if value is None:
         return None
-    if isinstance(value, Value):
+    if isinstance(value, ParameterSet):
         return value.key
     if isinstance(value, Column):
         source = value.source if isinstance(value.source, str) else id(value.source)
