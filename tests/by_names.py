@@ -62,7 +62,7 @@ def asked(data: Any, verb: str, given: Mapping[str, Any]) -> dps.Release[Any]:
         data.max_items_per_user = given["max_items_per_user"]
     if own.pop("shares", None) is not None:
         data = copy(data)
-        data._item = replace(data._item, level_shares=given["shares"])
+        data._set_item(replace(data._item, level_shares=given["shares"]))
     question, price = noun_of(verb, own)
     draws = asking.pop("draws")
     return drawn(draws, lambda: data.ask(question, **price, **asking))

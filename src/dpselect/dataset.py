@@ -90,9 +90,7 @@ class Dataset(Verbs):
         if user is None or item is None:
             user, item = self._default_columns(user, item)
         self.user_columns: Key = parse_key("user", user)
-        self._item: Key | Text | Split = ()  # where nobody names any
-        if item is not None:
-            self._item = item if _is_split(item) or _is_text(item) else parse_key("item", item)
+        self._set_item(() if item is None else _parse_item(item))
         refuse_shared(self.user_columns, self.column)
         super().__init__(where)
         self._time = None if time is None else _parse_time(time)
@@ -119,30 +117,23 @@ class Dataset(Verbs):
         if self._item == ():
             raise _unnamed_error("item")
 
-    @property
-    def column(self) -> Key:
-        """Column of items, or of texts; or the columns that make an item together."""
-        return self._item if isinstance(self._item, (str, tuple)) else self._item.column
+    def _set_item(self, item: Key | Text | Split) -> None:
+        """Set what the items are; without any name, `()`, only users can be counted."""
+        self._item = item
+        self.split: str | None = None  # the separator between items in one text
+        self.words: NgramRange | None = None  # the n-grams of the text
+        self.level_shares: tuple[Fraction, ...] | None = None  # of the price, for the levels of a text
+        if isinstance(item, (str, tuple)):
+            self.column: Key = item
+        else:
+            from dpselect.rows import Split
 
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Columns of items, if there are several."""
-        return composite_columns(self.column)
-
-    @property
-    def split(self) -> str | None:
-        """Separator between items in one text."""
-        return self._item.separator if _is_split(self._item) else None
-
-    @property
-    def words(self) -> NgramRange | None:
-        """N-grams of the text, or None for items."""
-        return self._item.words if _is_text(self._item) else None
-
-    @property
-    def level_shares(self) -> tuple[Fraction, ...] | None:
-        """Shares of the price for the levels of a text, if they were given."""
-        return self._item.level_shares if _is_text(self._item) else None  # type: ignore[return-value] # Text has read it
+            self.column = item.column
+            if isinstance(item, Split):
+                self.split = item.separator
+            else:
+                self.words, self.level_shares = item.words, item.level_shares  # type: ignore[assignment] # Text read them
+        self.columns = composite_columns(self.column)
 
     @property
     def periods(self) -> tuple[str, ...]:
@@ -360,7 +351,8 @@ class Dataset(Verbs):
         with naming_parameter("by", "item"):
             refuse_shared(self.user_columns, plan.items)
         planned_data = copy(self)
-        planned_data._item, planned_data.max_items_per_user = plan.items, plan.max_counted_per_user
+        planned_data._set_item(plan.items)
+        planned_data.max_items_per_user = plan.max_counted_per_user
         return planned_data
 
     def _with_compared_periods(self, names: Sequence[str], *, lost: bool) -> Dataset:
@@ -452,13 +444,11 @@ class Dataset(Verbs):
         row_fields |= self._address.csv.unusual_options
         row_fields |= engine.source.declared
         row_fields |= {} if engine.outside is None else {"outside": engine.outside}
-        if _is_text(self._item):
-            row_fields |= {"text": self._item.column} | {
-                name: getattr(self._item, name) for name in ("tokenizer", "lower")
-            }
-            row_fields["ngrams"] = [self._item.words.shortest, self._item.words.longest]
-        else:
+        if self.words is None:
             row_fields["item"] = self.column
+        else:
+            tokenizer, ngrams = self.words.tokenizer, [self.words.shortest, self.words.longest]
+            row_fields |= {"text": self.column, "tokenizer": tokenizer.name, "lower": tokenizer.lower, "ngrams": ngrams}
         if self._periods is not None:
             row_fields |= self._periods.question_fields
             if self._periods.compared:
@@ -501,22 +491,15 @@ def _unnamed_error(name: str) -> ParameterError:
     return ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
 
 
-def _is_text(item: object) -> TypeGuard[Text]:
-    """Return whether an item is a Text. A name is none, and most items are names."""
-    if isinstance(item, (str, list, tuple)):
-        return False
-    from dpselect.texts.text import Text
+def _parse_item(item: Any) -> Key | Text | Split:
+    """Return what the items are; most are columns, for which nothing is imported."""
+    if not isinstance(item, (str, list, tuple)):
+        from dpselect.rows import Split
+        from dpselect.texts.text import Text
 
-    return isinstance(item, Text)
-
-
-def _is_split(item: object) -> TypeGuard[Split]:
-    """Return whether an item is a Split."""
-    if isinstance(item, (str, list, tuple)):
-        return False
-    from dpselect.rows import Split
-
-    return isinstance(item, Split)
+        if isinstance(item, (Split, Text)):
+            return item
+    return parse_key("item", item)
 
 
 def _parse_time(value: object) -> Time:

@@ -27,14 +27,13 @@ from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.values import answer_from_values
-from dpselect.questions.parts import By, Payment, ResolvedGroups
+from dpselect.questions.parts import Payment, ResolvedGroups
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers.count_sentences import describe_scores
 from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import FROM_ZERO, Statement
 
 if TYPE_CHECKING:
@@ -64,9 +63,9 @@ class ChoosePlan(Plan):
 
     def derive_fields(self) -> None:
         """Set the mechanism: of one choice, or of one in every group."""
-        by = None if isinstance(self.question, Scores) else self.question.by
-        if isinstance(by, By):
-            set_fields(self, mechanism=self._by_group(self.resolve_groups(by)))
+        groups = self.resolve_groups()
+        if groups is not None:
+            set_fields(self, mechanism=self._by_group(groups))
             return
         if self.payment.delta:
             requirement = "be left out if by is not given: a choice of one needs none"
@@ -130,8 +129,8 @@ class ChoosePlan(Plan):
         question_fields: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
         if isinstance(self.question, Choose):
             question_fields = {"domain": self.domain}
-            if self.table is not None:
-                question_fields |= {"delta": self.delta, **self.table.groups.key_fields}
+            if self.in_groups is not None:
+                question_fields |= {"delta": self.delta, **self.in_groups.key_fields}
         return {
             "epsilon": self.epsilon,
             "method": self.method,
@@ -206,14 +205,6 @@ class ChoosePlan(Plan):
         gap = self.mechanism.gap(BETA, candidates)
         of_one = accuracy.chosen_item(gap, None if self.of_scores else self.scale)
         return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
-
-    @property
-    def scale(self) -> Scale:
-        """The users who count."""
-        if self.of_scores:
-            return USERS
-        groups = None if self.table is None else self.table.groups.bound
-        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     @property
     def sentence(self) -> str:

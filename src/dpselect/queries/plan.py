@@ -47,6 +47,7 @@ BoundPlan = Callable[[Draws, Progress | None], "Release"]
 BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
 """Draws the outcome of a question. Whoever calls it has seen to the price."""
 GOOD = f"how good an answer is (each line with {TIMES} % confidence):"
+_ANY_METHOD = Method()
 PLANS = {
     "top_k": "top.plan:TopKPlan",
     "union": "union.plan:UnionPlan",
@@ -82,6 +83,7 @@ class Plan(ABC):
     delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
     row_bound: RowBound | None = field(init=False, repr=False, compare=False, default=None)  # of prepared data
+    in_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         for name in ACCURACIES:
@@ -224,15 +226,25 @@ class Plan(ABC):
     @property
     def how(self) -> Method:
         """The method that was asked for, with its options."""
-        return getattr(self.question, "method", None) or Method()
+        return getattr(self.question, "method", None) or _ANY_METHOD
 
-    def resolve_groups(self, by: By) -> ResolvedGroups:
-        """Return the groups that are asked for; refuse a list that is absent before the bound that it would need."""
+    def resolve_groups(self) -> ResolvedGroups | None:
+        """Set and return the groups that are asked for; refuse an absent list before the bound that it would need."""
+        by = getattr(self.question, "by", None)
+        if not isinstance(by, By):
+            return None
         if by.max_groups_per_user is None and isinstance(by.groups, Column):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
-        return ResolvedGroups.from_by(by)
+        set_fields(self, in_groups=ResolvedGroups.from_by(by))
+        return self.in_groups
+
+    @property
+    def scale(self) -> Scale:
+        """The users who count."""
+        groups = None if self.in_groups is None else self.in_groups.bound
+        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def require_domain(self) -> Domain:
         """Return the domain, or refuse a question that has none without."""

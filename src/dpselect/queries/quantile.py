@@ -22,14 +22,13 @@ from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.values import answer_from_values
-from dpselect.questions.parts import By, Payment, ResolvedGroups
+from dpselect.questions.parts import Payment, ResolvedGroups
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, planned_ranks, ranks, ranks_of_groups, users_of_groups
 from dpselect.release.answers import quantile_sentences
 from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.answers.target_accuracy import describe_target_ranks
 from dpselect.release.release import Release
-from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Ranked, Statement
 from dpselect.utility.price import price_for
 
@@ -65,8 +64,9 @@ class QuantilePlan(Plan):
         if self.question.bounds is None and self.per_user is PerUser.MEAN:
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
-        if isinstance(self.question.by, By):
-            mechanism = self._by_group(self.resolve_groups(self.question.by))
+        groups = self.resolve_groups()
+        if groups is not None:
+            mechanism = self._by_group(groups)
         elif self.payment.within is None:
             mechanism = self._mechanism(self.requested_epsilon)
         else:
@@ -138,7 +138,7 @@ class QuantilePlan(Plan):
             "delta": self.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **({} if self.table is None else self.table.groups.key_fields),
+            **({} if self.in_groups is None else self.in_groups.key_fields),
         }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -233,12 +233,6 @@ class QuantilePlan(Plan):
             self.scale,
             shared=RecursiveQuantiles.SHARED if mechanism.kind is RecursiveQuantiles else None,
         )
-
-    @property
-    def scale(self) -> Scale:
-        """The users who count."""
-        groups = None if self.table is None else self.table.groups.bound
-        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def statement(self) -> Statement:
         """State the promise."""

@@ -23,7 +23,6 @@ from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
 from dpselect.queries.plan import BoundDraw, Plan
-from dpselect.questions.parts import By, ResolvedGroups
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
@@ -31,7 +30,6 @@ from dpselect.release.answers.count_sentences import describe_laplace_exactly, d
 from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.answers.target_accuracy import describe_target_users
 from dpselect.release.release import Release
-from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
 from dpselect.utility.price import price_for
 
@@ -57,15 +55,13 @@ class UsersPlan(Plan):
 
     question: Users
     mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
-    table: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def derive_fields(self) -> None:
         """Set the noise, by how many numbers one user moves."""
         if self.payment.delta:
             requirement = "be left out: numbers of users need none"
             raise ParameterError("delta", requirement, came(self.payment.delta), "the promise is that of epsilon alone")
-        if isinstance(self.question.by, By):
-            set_fields(self, table=self.resolve_groups(self.question.by))
+        self.resolve_groups()
         refuse_large_domain(max_domain_size(self.domain) or 0, MAX_COUNTED_ITEMS)
         within = self.payment.within
         epsilon = self.requested_epsilon if within is None else self._near_enough(within)
@@ -73,7 +69,10 @@ class UsersPlan(Plan):
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """Return the narrower noise for all numbers at once; both cost every account the same, or less."""
-        max_groups, numbers = 1 if self.table is None else self.table.groups_per_user, max_domain_size(self.domain)
+        max_groups, numbers = (
+            1 if self.in_groups is None else self.in_groups.groups_per_user,
+            max_domain_size(self.domain),
+        )
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=max_groups)
         if numbers is None or max_groups < FEWEST_SHARED:
             return plain
@@ -84,7 +83,7 @@ class UsersPlan(Plan):
 
     def _near_enough(self, within: int) -> Fraction:
         """Return the epsilon that follows from how near the number of all users must be."""
-        if self.table is not None:
+        if self.in_groups is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         price = price_for("within", within, lambda epsilon: self._noise(epsilon).width(BETA), "")
         set_fields(self, asked=describe_target_users(within, price))
@@ -103,7 +102,7 @@ class UsersPlan(Plan):
     @property
     def max_counted_per_user(self) -> int | None:
         """The bound on the groups that a user counts in."""
-        return None if self.table is None else self.table.groups_per_user
+        return None if self.in_groups is None else self.in_groups.groups_per_user
 
     @property
     def method(self) -> str:
@@ -125,7 +124,7 @@ class UsersPlan(Plan):
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
-        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.key_fields)}
+        return {"epsilon": self.epsilon, **within, **({} if self.in_groups is None else self.in_groups.key_fields)}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
@@ -171,21 +170,16 @@ class UsersPlan(Plan):
 
     def _accuracy_for(self, numbers: int) -> Accuracy:
         """Return how near so many numbers are."""
-        if self.table is None:
+        if self.in_groups is None:
             return accuracy.count_of_users(self._width(1), self.scale)
         good = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
         return good + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else good
-
-    @property
-    def scale(self) -> Scale:
-        """The users who count."""
-        return Scale(groups=None if self.table is None else self.table.bound, period=self.period, rows=self.row_bound)
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""
         max_groups = self.mechanism.max_items_per_user
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
-        parameters |= {} if self.table is None else {"max_groups_per_user": max_groups}
+        parameters |= {} if self.in_groups is None else {"max_groups_per_user": max_groups}
         if isinstance(self.mechanism, HistogramLaplace):
             parameters["epsilon_per_count"] = self.mechanism.rate
             noise = describe_laplace_exactly(self.mechanism.rate)
@@ -193,5 +187,5 @@ class UsersPlan(Plan):
             parameters |= self.mechanism.noise.parameters
             noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
         parameters |= {"users_by": self.by, **self.scale.parameters}
-        sentences = (*describe_users(noise, in_groups=self.table is not None), *self.scale.sentences)
+        sentences = (*describe_users(noise, in_groups=self.in_groups is not None), *self.scale.sentences)
         return Statement.from_privacy(self.price, self.method, parameters, sentences)

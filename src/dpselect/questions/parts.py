@@ -111,7 +111,7 @@ class ResolvedGroups:
 
     @property
     def bound(self) -> int | None:
-        """That number where it keeps users from counting in some groups, or None: where no more groups are listed."""
+        """Number of groups of a user where it keeps some from counting; None where no more groups are listed."""
         listed_size = None if self.listed_groups is None else max_domain_size(self.listed_groups)
         return None if self.groups_per_user == listed_size else self.groups_per_user
 
