@@ -51,7 +51,6 @@ class Workspace:
         self._folder = Folder()
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # open database files, with their names here
-        self._on_close: list[Callable[[], object]] = []
         self._is_progress_hidden = False
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
@@ -64,12 +63,6 @@ class Workspace:
         self.connection.close()
         self.files.clear()
         self._folder.close()
-        while self._on_close:
-            self._on_close.pop()()
-
-    def call_on_close(self, callback: Callable[[], object]) -> None:
-        """Call this function too when the workspace is closed."""
-        self._on_close.append(callback)
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
         """Return all rows of one statement."""
