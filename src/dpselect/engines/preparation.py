@@ -21,9 +21,8 @@ from dpselect.engines.duckdb.types import OBJECT, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.identity import identify_source
 from dpselect.engines.memory import parse_size
-from dpselect.engines.prepared.file import State, read_state, write_draft
+from dpselect.engines.prepared.file import Rules, State, format_columns, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
-from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find_files, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type

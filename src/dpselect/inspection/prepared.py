@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.prepared.file import PreparedFile
-from dpselect.engines.prepared.rules import format_columns
+from dpselect.engines.prepared.file import PreparedFile, format_columns
 from dpselect.errors import DataError
 
 

@@ -17,7 +17,7 @@ from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.keys import concatenate_values
 from dpselect.engines.sql.port import Int64, SqlType, int64
-from dpselect.errors import SourceError
+from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
@@ -95,6 +95,13 @@ class DatabaseElsewhere(Database):
         """Delete the fetched texts."""
         if self._text_engine is not None:
             self._text_engine.close()
+
+
+def misfit(types: Sequence[SqlType]) -> ParameterError:
+    """Return the error for a public list that a database cannot hold as columns of these types."""
+    type_names = ", ".join(sql_type.name for sql_type in types)
+    requirement = f"hold values that are {type_names}, like the item column{'s' * (len(types) > 1)}"
+    return ParameterError("domain", requirement, "some that are not")
 
 
 def open_cutter(users: object, texts: object) -> DuckDBEngine:

@@ -13,13 +13,13 @@ import numpy as np
 
 from dpselect._ground.parameters import Progress
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
+from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere, misfit
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import read_columns
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError
 
 if TYPE_CHECKING:
     from dpselect.engines.filters.spelling import Spelling
@@ -98,9 +98,7 @@ class PostgresDatabase(DatabaseElsewhere):
         except DataError:
             fits = False
         if not fits:
-            type_names = ", ".join(sql_type.name for sql_type in types)
-            requirement = f"hold values that are {type_names}, like the item column{'s' * (len(types) > 1)}"
-            raise ParameterError("domain", requirement, "some that are not")
+            raise misfit(types)
         self._values |= values_by_parameter
         return sql
 

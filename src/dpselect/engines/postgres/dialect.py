@@ -8,12 +8,11 @@ of one.
 
 from __future__ import annotations
 
-import datetime
 import struct
 
 from dpselect.engines.sources.refused_types import refused_type
-from dpselect.engines.sql.keys import SortedText, integer_texts, number_text, parse_decimals
-from dpselect.engines.sql.port import Dialect, SqlType, parse_or_keep
+from dpselect.engines.sql.keys import integer_texts, number_text, parse_decimals
+from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 
@@ -153,14 +152,14 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
     if name in _TIMES:
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, name, "{}", name, _TIMES[name], nameable=nameable, label_form="i::text", label=_LABELS[name]
+            name, name, "{}", name, _TIMES[name], nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
         )
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, "other", form, "timestamp", zoned, nameable=nameable, label_form="i::text", label=_LABELS[name]
+            name, "other", form, "timestamp", zoned, nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
         )
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
@@ -176,15 +175,3 @@ def _numeric(modifier: int) -> SqlType:
         exact = f"DECIMAL({digits},{scale})"
         return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number=_DOUBLE)
     return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number=_DOUBLE)
-
-
-def _in_utc(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
-
-
-_LABELS = {
-    "date": parse_or_keep(datetime.date.fromisoformat),
-    "time": parse_or_keep(datetime.time.fromisoformat),
-    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
-    "timestamptz": parse_or_keep(_in_utc),
-}

@@ -18,7 +18,7 @@ from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.dialect import compile_plain_key
 from dpselect.engines.duckdb.types import FLOATS, has_text, item_form, kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.prepared.rules import ALL, CODES, Rules
+from dpselect.engines.prepared.file import ALL, CODES, Rules
 from dpselect.engines.sources.scans.scan import Scan
 from dpselect.errors import DataError
 

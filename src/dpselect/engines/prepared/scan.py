@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.prepared.file import PreparedFile
-from dpselect.engines.prepared.rules import ALL, CODES, Rules
+from dpselect.engines.prepared.file import ALL, CODES, PreparedFile, Rules
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
 from dpselect.engines.values import MARK

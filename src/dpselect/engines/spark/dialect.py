@@ -13,14 +13,13 @@ where it is broken, so that it is the same here and there. Any other type is ref
 
 from __future__ import annotations
 
-import datetime
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dpselect.engines.sources.refused_types import refused_type
-from dpselect.engines.sql.keys import SortedText, decimal_notation, integer_texts, number_text
-from dpselect.engines.sql.port import Dialect, SqlType, parse_or_keep
+from dpselect.engines.sql.keys import decimal_notation, integer_texts, number_text
+from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 if TYPE_CHECKING:
@@ -155,6 +154,13 @@ _NAMEABLE = {
     "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
 }
 IN_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+# The kind of each type of moments, its one form and the type of that, the type that DuckDB has for it, and its labels.
+_MOMENTS = {
+    "timestamp_ntz": ("timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", "timestamp"),
+    "timestamp": ("timestamp", IN_UTC, "TIMESTAMP_NTZ", "TIMESTAMP WITH TIME ZONE", "timestamptz"),
+    "date": ("date", "{}", "DATE", "DATE", "date"),
+    "time": ("time", "CAST({} AS TIME(6))", "TIME(6)", "TIME", "time"),
+}
 
 
 def short_column(name: str, sql_type: SqlType) -> str:
@@ -202,25 +208,9 @@ def _refuse_collation(field: StructField) -> None:
 
 def _moment_type(column: str, sort: str, name: str, data_type: DataType) -> SqlType:
     """Return the type of dates and times, fetched as text and parsed by `label`, whatever a driver's time zone."""
-    text = "CAST(i AS STRING)"
-    years = _NAMEABLE.get(sort)
-    label = parse_or_keep(datetime.datetime.fromisoformat)
-    if sort == "timestamp_ntz":
-        return SqlType(
-            name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, label_form=text, label=label
-        )
-    if sort == "timestamp":
-        zoned, label = "TIMESTAMP WITH TIME ZONE", parse_or_keep(_in_utc)
-        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, label_form=text, label=label)
-    if sort == "date":
-        label = parse_or_keep(datetime.date.fromisoformat)
-        return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, label_form=text, label=label)
-    if sort.startswith("time") and data_type.__class__.__name__ == "TimeType":
-        form, label = "CAST({} AS TIME(6))", parse_or_keep(datetime.time.fromisoformat)
-        return SqlType(name, "time", form, "TIME(6)", "TIME", label_form=text, label=label)
-    hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
-    raise refused_type(column, sort, hint)
-
-
-def _in_utc(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+    sort = "time" if data_type.__class__.__name__ == "TimeType" else sort
+    if sort not in _MOMENTS:
+        raise refused_type(column, sort, "cast it to text or to a number, in a view or with DataFrame.withColumn")
+    kind, form, form_type, duckdb, label = _MOMENTS[sort]
+    text, nameable = "CAST(i AS STRING)", _NAMEABLE.get(sort)
+    return SqlType(name, kind, form, form_type, duckdb, nameable=nameable, label_form=text, label=MOMENT_LABELS[label])

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground.parameters import suggest_column
+from dpselect.engines.duckdb.elsewhere import misfit
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Int64, SqlType, with_view_declarations
-from dpselect.errors import ParameterError, SourceError
+from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,9 +109,7 @@ def tuples_to_arrow(values: Sequence[tuple[object, ...]], types: Sequence[SqlTyp
         )
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    type_names = ", ".join(sql_type.name for sql_type in types)
-    requirement = f"hold values that are {type_names}, like the item column{'s' * (len(types) > 1)}"
-    raise ParameterError("domain", requirement, "some that are not")
+    raise misfit(types)
 
 
 def _to_one_form(value: object, item_type: SqlType) -> object:

@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dpselect.engines.sql.port import Dialect, Key, SqlType, parse_or_keep
+from dpselect.engines.sql.port import Dialect, Key, SortedText, SqlType, parse_or_keep
 from dpselect.errors import DataError
 
 STRUCT = "STRUCT"
@@ -130,14 +129,6 @@ def _fill(template: str, expression: str) -> str:
 DIGITS, COMPLEMENTS = "0123456789", "9876543210"
 _COMPLEMENT = str.maketrans(COMPLEMENTS, DIGITS)
 _END = "~"
-
-
-@dataclass(frozen=True)
-class SortedText:
-    """The form of a type's values as such texts: the SQL of the text of {}, and the label from a text."""
-
-    sql: str
-    label: Callable[[str], object]
 
 
 def number_text(plain: str, integer_part: str, width: int, *, text: str) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from dpselect.errors import SourceError, came
-
-if TYPE_CHECKING:
-    from dpselect.engines.sql.keys import SortedText
 
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]
@@ -88,6 +86,14 @@ class Key:
 
 
 @dataclass(frozen=True)
+class SortedText:
+    """The form of a type's values as texts that sort as they do: the SQL of the text of {}, and the label of a text."""
+
+    sql: str
+    label: Callable[[str], object]
+
+
+@dataclass(frozen=True)
 class Dialect:
     """The SQL that differs between databases. In the templates {} is an expression."""
 
@@ -128,6 +134,19 @@ def parse_or_keep(parse: Callable[[str], object]) -> Callable[[object], object]:
             return value
 
     return label
+
+
+def _in_utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+
+
+MOMENT_LABELS: Mapping[str, Callable[[object], object]] = {
+    "date": parse_or_keep(datetime.date.fromisoformat),
+    "time": parse_or_keep(datetime.time.fromisoformat),
+    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
+    "timestamptz": parse_or_keep(_in_utc),
+}
+"""Labels of dates and times that a database elsewhere returns as texts."""
 
 
 def int64(values: object) -> Int64:
