@@ -23,7 +23,7 @@ SAMPLES: Mapping[str, tuple[set[str], str]] = {
     ),
     "Histogram": ({"def histogram", "Histogram", "HistogramPlan", "'histogram'"}, ""),
     "Spark": ({"SPARK", "SPARK_PREFIX", "SparkDatabase", "spark"}, "engines/spark/"),
-    "sqlite_tables": ({"sqlite_tables", "is_sqlite"}, "engines/sources/sqlite_tables.py"),
+    "iceberg_tables": ({"iceberg_tables", "is_iceberg_table"}, "engines/sources/iceberg_tables.py"),
 }
 
 

@@ -40,9 +40,6 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
     ),
     "databases elsewhere": (
         "engines/duckdb/elsewhere.py",
-        "engines/sql/keys.py",
-        "engines/sql/sets.py",
-        "engines/sql/sorted_texts.py",
     ),
     "PostgreSQL": ("engines/postgres/",),
     "Spark": ("engines/spark/",),

@@ -331,7 +331,7 @@ class DuckDBDatabase(Database):
 
     def use_precounted(self, sql: str, max_items: int | None) -> str:
         """Return the SQL of numbers of users of all items, from the source itself if it counts better."""
-        request = self._count_request(max_items)
+        request = self._count_request(max_items) if self._scan.counts_users else None
         if request is None:
             return sql
         placeholder = _placeholder()
@@ -365,7 +365,7 @@ class DuckDBDatabase(Database):
         """Return every user's distinct items, numbered here; of rows that are codes already, by these."""
         from dpselect.engines.duckdb.pairs import coded_sets
 
-        request = self._count_request(None) if of_all_rows else None
+        request = self._count_request(None) if of_all_rows and self._scan.counts_users else None
         coded_rows = None if request is None else self._scan.read_codes(request)
         if coded_rows is None:
             return self.number_sets(rows, item_type, progress=progress)[0]

@@ -8,7 +8,7 @@ import duckdb
 
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.sources.csv_form import CsvForm
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.parquet import parquet_scan
 from dpselect.engines.sources.scans.scan import Scan
@@ -40,7 +40,7 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
         return FrameScan(lake.names, lake, fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)) or is_delta_table(source):
         files = find_files(source)
-        if csv.unusual_options and files.kind not in ("csv", "tsv"):
+        if csv != USUAL_CSV and files.kind not in ("csv", "tsv"):
             name, value = next(iter(csv.unusual_options.items()))
             raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
         if files.kind == "duckdb":

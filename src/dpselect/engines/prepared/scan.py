@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class PreparedScan(Scan):
     """A scan of an open file of prepared data; `repeated` reads each row as often as it occurred."""
 
+    counts_users = True
     file: PreparedFile
     repeated: bool = False
 

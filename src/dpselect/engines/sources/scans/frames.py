@@ -18,6 +18,7 @@ from dpselect.errors import DataError
 class FrameScan(Scan):
     """A scan of a frame in this process. Only requested columns are read, under names c0, c1, ..."""
 
+    counts_users = True
     frame: Frame
     column_types: dict[str, str] = field(default_factory=dict)
     """The types of requested columns: the schema is read once, before any row."""

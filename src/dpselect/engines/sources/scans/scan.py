@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dpselect._ground.parameters import suggest_column
 from dpselect._ground.row_bound import RowBound
@@ -69,6 +69,8 @@ class CountRequest:
 class Scan(ABC):
     """A source whose schema is known and whose rows have not been read."""
 
+    counts_users: ClassVar[bool] = False
+    """Can it count the users of its items by itself, better than DuckDB can?"""
     names: tuple[str, ...]
     """The columns; empty if they cannot be known, and then every name is accepted."""
 
@@ -156,7 +158,7 @@ class Scan(ABC):
         """Return a context of the SQL after FROM for one query over some columns, in the types of the source."""
 
     def counts(self, workspace: Workspace, request: CountRequest) -> AbstractContextManager[str | None]:  # noqa: ARG002
-        """Return a context of a query of items i and their numbers n of distinct users, if the source counts better."""
+        """Return a context of a query of items i and their numbers n of distinct users, None for what DuckDB counts."""
         return nullcontext()
 
     def read_codes(self, request: CountRequest) -> tuple[str, str] | None:  # noqa: ARG002
