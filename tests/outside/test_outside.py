@@ -78,7 +78,7 @@ def test_an_answer_names_the_package(tmp_path: Path, ledger: Ledger) -> None:
     assert "dps-rows 1.2, which is not part" in str(release)
     assert "dps-rows 1.2, which is not part" in repr(release)
     assert READER in release.privacy.sentences
-    assert READER in str(release.explain())
+    assert "dps-rows 1.2, which is not part" in str(release.explain())
     assert release.question is not None
     assert release.question["rows"] == {"outside": "dps-rows 1.2"}
     assert READER in json.dumps(release.to_dict())
