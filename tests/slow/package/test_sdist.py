@@ -10,7 +10,7 @@ import pytest
 from flit_core import buildapi
 
 ROOT = Path(__file__).resolve().parents[3]
-WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", "installed", "release", ".github", ".ci")
+WHOLE = ("src", "tests", "docs", "benchmarks", "findings", "requirements", "installed", "release", ".github", ".ci")
 LEAVINGS = {"__pycache__", ".cache"}
 
 
