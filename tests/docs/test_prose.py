@@ -11,7 +11,8 @@ from codespell_lib import main as codespell
 from tests.conftest import ROOT
 from tests.docs.prose import lines_of, sentence_ends, words_of
 
-PAGES = sorted({*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")})
+ELSEWHERE = (ROOT / "benchmarks" / "README.md", ROOT / "findings" / "README.md")
+PAGES = sorted({*ROOT.glob("*.md"), *ELSEWHERE, *(ROOT / "docs").rglob("*.md")})
 PAGES.remove(ROOT / "CHANGELOG.md")
 OURS = "ines,doub"  # somebody invented, and part of a type in SQLite; codespell knows all our other words
 # Where it looks easy to the writer, it may not be to the reader. "has just come" and "just below" are of another kind.

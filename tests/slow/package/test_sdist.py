@@ -12,7 +12,7 @@ import pytest
 from flit_core import buildapi
 
 ROOT = Path(__file__).resolve().parents[3]
-WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", ".github", ".ci")
+WHOLE = ("src", "tests", "docs", "benchmarks", "findings", "requirements", ".github", ".ci")
 LEAVINGS = {"__pycache__", ".cache"}
 
 
