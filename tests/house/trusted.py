@@ -38,9 +38,7 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
         "engines/sources/lake.py",
         "engines/sources/iceberg_tables.py",
     ),
-    "databases elsewhere": (
-        "engines/duckdb/elsewhere.py",
-    ),
+    "databases elsewhere": ("engines/duckdb/elsewhere.py",),
     "PostgreSQL": ("engines/postgres/",),
     "Spark": ("engines/spark/",),
     "a ledger in PostgreSQL": ("ledger/postgres_store.py",),
