@@ -8,7 +8,7 @@ from dpselect._ground.methods import names
 from dpselect.command.parser import build_parser
 
 COMMANDS = {"top": "top_k", "union": "union", "choose": "choose"}
-WISHES = {"auto", "set"}  # and no names of methods
+WISHES = {"auto", "set", "by-bound"}  # and no names of methods
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -74,7 +74,8 @@ def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Frac
         method = SPARSE if by_weight and method == DISCOVER else method
         reason = "" if method == LIMITED else LARGE_K
         if method == DISCOVER and not request.gains and _has_larger_union(epsilon, delta, bound):
-            bound, reason = LEAST_TO_DISCOVER, reason + describe_larger_bound(LEAST_TO_DISCOVER)
+            request = replace(request, max_items_per_user=LEAST_TO_DISCOVER)
+            reason += describe_larger_bound(LEAST_TO_DISCOVER)
         if method == SPARSE and not by_weight and bound is None and is_for_a_union(request.k, epsilon):
             reason += BOUND_HELPS
         if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
