@@ -16,8 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.engines.address import Address
 from dpselect.engines.identity import display_name, identify_source
-from dpselect.engines.postgres.address import parse_address
-from dpselect.engines.postgres.address import address_and_table
+from dpselect.engines.postgres.address import address_and_table, parse_address
 from tests.engines.ibis_tables import in_duckdb, table_of
 
 if TYPE_CHECKING:
