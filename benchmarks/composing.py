@@ -19,7 +19,7 @@ from dpselect.accounting.prices import Price, Spent, ceiling
 from dpselect.accounting.promise import Promise, how_many, order_for
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, half_weight
-from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, LONGEST, has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, MAX_CONTRIBUTIONS, has_curve
 
 GRANTS = (("1", "1e-6"), ("3", "1e-5"), ("10", "1e-5"))
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1")
@@ -113,12 +113,12 @@ def at_the_order(promise: Promise, epsilon: Fraction) -> str:
     made = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=ITEMS)
     hidden, steps = delta * (1 - COMPOSED), ((ITEMS, 1),)
     spends = sum((one.budget for one in made.conditions), Fraction(0))
-    wanted = half_weight(Conditions(order=made.order, budget=spends, delta=hidden, steps=steps), LONGEST)
+    wanted = half_weight(Conditions(order=made.order, budget=spends, delta=hidden, steps=steps), MAX_CONTRIBUTIONS)
     low, high = Fraction(0), epsilon
     for _ in range(20):
         middle = (low + high) / 2
         same = Conditions(order=promise.order, budget=middle, delta=hidden, steps=steps)
-        low, high = (low, middle) if half_weight(same, LONGEST) <= wanted else (middle, high)
+        low, high = (low, middle) if half_weight(same, MAX_CONTRIBUTIONS) <= wanted else (middle, high)
     count = how_many(promise, Price(10 * promise.epsilon, high, hidden))  # with no price by adding
     return f"{promise.epsilon // epsilon} / {count}"
 

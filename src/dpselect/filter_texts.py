@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import grammar
-from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
+from dpselect.engines.filters.column_names import EXACTLY, MAX_SHOWN_CHARACTERS, describe_ambiguous, match_columns
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, columns_in, name_nodes, quotes_hint
 from dpselect.errors import ParameterError
 
@@ -40,7 +40,9 @@ def resolve(text: str, lists: Lists) -> str:
         if not columns:
             hint = suggest(name, list(lists)) if lists else "these data take no filter"
             hint = quotes_hint(name, hint) if quoted_names[name] else hint
-            raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:LONGEST]), hint)
+            raise ParameterError(
+                "where", "use columns that the owner opened to filters", repr(name[:MAX_SHOWN_CHARACTERS]), hint
+            )
         if len(columns) > 1:
             raise ParameterError("where", EXACTLY, describe_ambiguous(name, columns))
         spellings[name] = columns[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.engines.values import LONGEST
+from dpselect.engines.values import MAX_VALUE_BYTES
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 from tests.replay.cells import KINDS
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("one_duckdb")
 
 def values_of(sort: str) -> list[object]:
     """The longest value, and two that are too long."""
-    texts = [LETTER * (LONGEST // 2), LETTER * (LONGEST // 2) + "x", "x" * (3 * LONGEST)]
+    texts = [LETTER * (MAX_VALUE_BYTES // 2), LETTER * (MAX_VALUE_BYTES // 2) + "x", "x" * (3 * MAX_VALUE_BYTES)]
     return [text.encode() if sort == "bytes" else text for text in texts]
 
 

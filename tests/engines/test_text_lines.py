@@ -16,7 +16,7 @@ from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.arrow_lines import _alive, streamed
 from dpselect.engines.sources.scans.lines import csv_rows, json_values
 from dpselect.engines.sources.scans.reading import ONCE
-from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
+from dpselect.engines.sources.text_lines import MAX_VALUE_BYTES, Header, blocks, first_line
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
@@ -94,7 +94,7 @@ def test_lines_are_those_of_the_file_wherever_reading_stops(tmp_path_factory, co
 
 @given(CONTENT, st.sampled_from(",;\t|"), st.integers(1, 4), st.booleans())
 def test_fields_are_those_that_python_reads_in_each_line_alone(workspace, content, delimiter, width, apart):
-    lines = plain_lines(content.replace(b",", delimiter.encode()), LONGEST, header=False)
+    lines = plain_lines(content.replace(b",", delimiter.encode()), MAX_VALUE_BYTES, header=False)
     right = [fields for line in lines if len(fields := plain_fields(line, delimiter)) == width]
     parts = lines if apart else [b"".join(lines)] if lines else []
     assert records(workspace, parts, delimiter, width) == right
@@ -129,10 +129,10 @@ def test_every_pair_of_fields(workspace):
 
 ORDINARY = {"csv": b'u%d,"it, em",x\n', "tsv": b"u%d\titem\tx\n", "jsonl": b'{"user": "u%d", "item": "item"}\n'}
 LONG_LINES = [
-    b"x" * (LONGEST - 1),
-    b"x" * LONGEST,
-    b'"' * (LONGEST - 5) + b",b,c",
-    b'u,"' + b"," * (LONGEST - 9) + b'",x',
+    b"x" * (MAX_VALUE_BYTES - 1),
+    b"x" * MAX_VALUE_BYTES,
+    b'"' * (MAX_VALUE_BYTES - 5) + b",b,c",
+    b'u,"' + b"," * (MAX_VALUE_BYTES - 9) + b'",x',
 ]
 ANYTHING = st.lists(CONTENT | st.sampled_from(LONG_LINES), min_size=1, max_size=4)
 
@@ -168,11 +168,11 @@ def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
 
 def test_a_line_of_any_length_is_left_out_alone_and_never_held(tmp_path):
     path = tmp_path / "x.csv"
-    for length in (LONGEST - 1, LONGEST, 50_000_000):
+    for length in (MAX_VALUE_BYTES - 1, MAX_VALUE_BYTES, 50_000_000):
         path.write_bytes(b"user,item\n1,a\n" + b"x" * length + b"\n2,b\n")
         found = list(blocks(str(path), header=True))
-        assert b"".join(found).replace(b"x", b"") == (b"1,a\n\n2,b\n" if length < LONGEST else b"1,a\n2,b\n")
-        assert max(map(len, found)) <= LONGEST + (1 << 18)
+        assert b"".join(found).replace(b"x", b"") == (b"1,a\n\n2,b\n" if length < MAX_VALUE_BYTES else b"1,a\n2,b\n")
+        assert max(map(len, found)) <= MAX_VALUE_BYTES + (1 << 18)
 
 
 def test_the_first_line_is_looked_at_alone(tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpselect import errors
+from dpselect._ground.temporary import Folder
 from dpselect.aggregates import number_file, stored_sets
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
@@ -73,6 +74,16 @@ def test_one_user_with_nearly_everything_is_not_spread_again_and_again(monkeypat
         sort.add(part.copy())
     assert np.concatenate(list(sort.parts())).tolist() == sorted(numbers.tolist())
     assert sum(written) <= 3 * len(numbers)
+
+
+@pytest.mark.parametrize("numbers", [[], [7]], ids=str)
+def test_more_numbers_than_a_file_holds_are_none(numbers):
+    """Not what memory happens to hold."""
+    file = NumberFile(Folder(), "numbers", np.int64)
+    file.add(np.array(numbers, dtype=np.int64))
+    assert [part.tolist() for part in file.parts([0, len(numbers)])] == [[], numbers]
+    with pytest.raises(errors.OutputError):
+        list(file.parts([len(numbers) + 1]))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -40,7 +40,11 @@ class NumberFile:
     def parts(self, lengths: Iterable[int]) -> Iterator[Whole]:
         """Yield the numbers from the first on, so many at a time."""
         if not self.length:
-            yield from (np.empty(length, dtype=self._kind) for length in lengths)
+            for length in lengths:
+                with _output_errors("read"):
+                    if length:
+                        raise OSError(None, "it is shorter than it was")
+                yield np.empty(0, dtype=self._kind)
             return
         with contextlib.ExitStack() as stack:
             with _output_errors("read"):
@@ -52,7 +56,7 @@ class NumberFile:
                         raise OSError(None, "it is shorter than it was")
                 yield part
 
-    def all(self) -> Whole:
+    def read_and_remove(self) -> Whole:
         """Read all numbers at once; the file is gone then."""
         (values,) = self.parts([self.length])
         self.drop()

@@ -42,7 +42,7 @@ class SortedNumbers:
         """Yield all numbers, once: each part sorted, and all below those of later parts."""
         for file, low, high in zip(self._files, self._bounds, self._bounds[1:], strict=False):
             if file.length <= 2 * BLOCK or high - low == 1:
-                numbers = file.all().astype(np.int64, copy=False)
+                numbers = file.read_and_remove().astype(np.int64, copy=False)
                 numbers.sort()
                 yield each_once(numbers)
                 continue

@@ -299,7 +299,8 @@ class Engine(Protocol):
         """Count the users with their value at each place of a grid: one value a user, and nothing else leaves.
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
-        are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
+        are missing. Every value moves to its place first, alone, as `Grid.nearest_places` says; then `per_user` picks
+        one.
         """
         ...
 

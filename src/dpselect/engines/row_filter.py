@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import cost, grammar
-from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
+from dpselect.engines.filters.column_names import EXACTLY, MAX_SHOWN_CHARACTERS, describe_ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
@@ -72,7 +72,7 @@ def _source_spellings(tree: Node, source_columns: Sequence[str], hint: Hint | No
         if not columns:
             help_ = suggest(name, tuple(source_columns)) if hint is None else hint(name)
             help_ = quotes_hint(name, help_) if quoted else text_hint(name, help_)
-            raise SourceError("where", "use columns of the source", repr(name[:LONGEST]), help_)
+            raise SourceError("where", "use columns of the source", repr(name[:MAX_SHOWN_CHARACTERS]), help_)
         if len(columns) > 1:
             raise SourceError("where", EXACTLY, describe_ambiguous(name, columns))
         spellings[name] = columns[0]

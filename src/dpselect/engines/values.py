@@ -1,12 +1,12 @@
 """Values: how long one may be, which text is a number, on every engine, and the marks of values without a type.
 
 A number is in plain decimal notation. Left to itself each engine also reads what others do not: inf, 1_000, +-5, 1d,
-0x10, a tab. A mark stands before all that is no text (`sources/objects.py: written`).
+0x10, a tab. A mark stands before all that is no text (`sources/objects.py: encode_values`).
 """
 
 from __future__ import annotations
 
-LONGEST = 1 << 20
+MAX_VALUE_BYTES = 1 << 20
 """Bytes of the longest text or bytes value, in UTF-8, in every column that is read: a longer one is missing.
 
 Nobody's value may fill the memory that everybody's question needs. A line of a text file is no longer, either.
@@ -20,11 +20,11 @@ LETTERS = 1000
 WHOLE = "(0|-?[1-9][0-9]{0,18})"
 """A whole number in the digits that Python gives it."""
 
-MARK = "\x01"
+TYPE_MARK = "\x01"
 TEXT, TRUTH, BYTES, DATE, MOMENT, ZONED, TIME = "sbxdmzt"
 MIDDLE = 0xEC00  # of the letters of numbers, which nothing else has: a private area of Unicode
-INFINITY = f"{MARK}{chr(MIDDLE + LETTERS)}Infinity"
-LESS_INFINITY = f"{MARK}{chr(MIDDLE - LETTERS)}-Infinity"
+INFINITY = f"{TYPE_MARK}{chr(MIDDLE + LETTERS)}Infinity"
+LESS_INFINITY = f"{TYPE_MARK}{chr(MIDDLE - LETTERS)}-Infinity"
 
 CAST = "cast it to text or to a number in the source"
 """What makes a column that is read of most types that are not."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 COOKIE = "dpselect"
 SESSION = 12 * 3600.0  # seconds
 CODE = 3600.0
-LONGEST = 1000  # characters of what a caller may send
+MAX_SENT_CHARACTERS = 1000  # characters of what a caller may send
 
 
 class People:
@@ -68,7 +68,7 @@ class People:
 
     def find_by_token(self, token: str) -> Person | None:
         """Return the person whose token this is."""
-        if not 0 < len(token) <= LONGEST:
+        if not 0 < len(token) <= MAX_SENT_CHARACTERS:
             return None
         token_digest = digest(token)
         person = self._by_digest.get(token_digest)  # by a digest, whose beginning tells nothing of a token
@@ -134,7 +134,7 @@ class People:
         return hmac.digest(self._secret, context + payload, "sha256")
 
     def _verify(self, purpose: str, value: str) -> Person | None:
-        if not 0 < len(value) <= LONGEST:
+        if not 0 < len(value) <= MAX_SENT_CHARACTERS:
             return None
         try:
             payload, mac = (_decode(part) for part in value.split("."))

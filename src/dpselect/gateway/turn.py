@@ -21,7 +21,7 @@ from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
 _SETTLING = 0.25  # of a tick, in which an answer is settled
-LONGEST = 0.5  # seconds of it
+MAX_TURN_SECONDS = 0.5  # seconds of it
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 LOOK = 0.05  # seconds between two looks whether somebody is late
@@ -59,7 +59,7 @@ class Turn:
     @property
     def settling(self) -> float:
         """The time at which its answer is settled."""
-        return self.began + self.window - min(self.window * _SETTLING, LONGEST)
+        return self.began + self.window - min(self.window * _SETTLING, MAX_TURN_SECONDS)
 
     @property
     def late(self) -> bool:

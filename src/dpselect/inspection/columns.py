@@ -29,7 +29,7 @@ from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Typ
 from dpselect.engines.sources.scans.lines import JsonScan
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.inspection.fitting_types import (
     EPOCHS,
@@ -46,7 +46,7 @@ from dpselect.inspection.parts import KEYS, Part, format_error
 
 _COLUMNS = 200  # of a source that are inspected
 _AT_ONCE = 16  # columns of one query
-_NUMBER = quoted(f"{MARK}row")
+_NUMBER = quoted(f"{TYPE_MARK}row")
 _TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", ZONED, "TIMESTAMPTZ_NS"})
 
 

@@ -15,7 +15,7 @@ from dpselect.engines.sources.scans.lines import json_values
 from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.scans.scan import describe_columns
 from dpselect.engines.sources.text_lines import UNREADABLE, read_header
-from dpselect.engines.values import LONGEST
+from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.errors import DataError
 from dpselect.inspection.parts import format_error
 from dpselect.inspection.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, find_faults, json_judge
@@ -122,7 +122,7 @@ def _long_value_findings(workspace: Workspace, path: str, types: Mapping[str, st
     }
     if not lengths:
         return
-    rows = [f"CASE WHEN {length} > {LONGEST} THEN file_row_number END" for length in lengths.values()]
+    rows = [f"CASE WHEN {length} > {MAX_VALUE_BYTES} THEN file_row_number END" for length in lengths.values()]
     counts = ", ".join(f"count({row}), min({row})" for row in rows)
     numbers = workspace.fetch(f"SELECT {counts} FROM {parquet_rows([path], more_options=', file_row_number = true')}")[
         0

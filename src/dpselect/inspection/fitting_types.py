@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dpselect.engines.duckdb.workspace import Row, quoted
 from dpselect.engines.sources.scans.declarations import UNITS, ZONED, DeclaredType, number_type, time_type
 from dpselect.engines.sources.scans.reading import read_value
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 
 POINT, COMMA = number_type(thousands=","), number_type(decimal=",", thousands=".")
 _COMMA_ALONE = number_type(decimal=",")
@@ -90,7 +90,7 @@ FIT_COLUMNS = 1 + len(_CANDIDATE_TYPES) + len(_MARKS) + 4
 
 def fit_columns(column: str) -> str:
     """Compile the numbers of a `Fit` of one column, over rows of `mark_number_starts`."""
-    text, starts_as_number = quoted(column), quoted(MARK + column)
+    text, starts_as_number = quoted(column), quoted(TYPE_MARK + column)
 
     def counted(condition: str) -> str:
         return f"count(CASE WHEN {starts_as_number} AND {condition} THEN 1 END)"
@@ -112,10 +112,8 @@ def fit_columns(column: str) -> str:
 
 def mark_number_starts(columns: Iterable[str], source: str) -> str:
     """Compile the rows of a source, with whether a text of each column begins as numbers and times do."""
-    marks = "".join(
-        f", coalesce(regexp_matches(left({quoted(column)}, 100), '{_NUMBER_START}'), false) AS {quoted(MARK + column)}"
-        for column in columns
-    )
+    starts = {column: f"regexp_matches(left({quoted(column)}, 100), '{_NUMBER_START}')" for column in columns}
+    marks = "".join(f", coalesce({sql}, false) AS {quoted(TYPE_MARK + column)}" for column, sql in starts.items())
     return f"(SELECT *{marks} FROM {source})"
 
 

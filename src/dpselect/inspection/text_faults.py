@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from dpselect.engines.sources.csv_form import UTF_8
-from dpselect.engines.sources.text_lines import MARK, Header, open_file
-from dpselect.engines.values import LONGEST
+from dpselect.engines.sources.text_lines import BYTE_ORDER_MARK, Header, open_file
+from dpselect.engines.values import MAX_VALUE_BYTES
 
 Fault = str | None
-TOO_LONG = f"longer than {LONGEST >> 20} MiB"
+TOO_LONG = f"longer than {MAX_VALUE_BYTES >> 20} MiB"
 NOT_UTF8 = "not UTF-8"
 BLANK = "blank"
 NO_RECORD = "not one JSON object"
@@ -26,18 +26,18 @@ def find_faults(
     """Yield the number of each line of a file, from 1, and what is wrong with it."""
     number = 0
     with open_file(path) as file:
-        while line := file.readline(LONGEST + 1):
+        while line := file.readline(MAX_VALUE_BYTES + 1):
             number += 1
             piece = line
-            while not piece.endswith(b"\n") and (piece := file.readline(LONGEST)):
+            while not piece.endswith(b"\n") and (piece := file.readline(MAX_VALUE_BYTES)):
                 pass
             if number > header:
-                text = line.removeprefix(MARK) if number == 1 else line
+                text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                 yield number, _fault(text.removesuffix(b"\n").removesuffix(b"\r"), judge, encoding)
 
 
 def _fault(line: bytes, judge: Callable[[str], Fault], encoding: str) -> Fault:
-    if len(line) >= LONGEST:
+    if len(line) >= MAX_VALUE_BYTES:
         return TOO_LONG
     try:
         return judge(line.decode(encoding))

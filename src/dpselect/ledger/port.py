@@ -74,8 +74,8 @@ class Store(Protocol):
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """Run a statement with question marks for the values, and return all rows."""
 
-    def creation(self, again: Callable[[], None] | None = None) -> AbstractContextManager[None]:
-        """Open the one transaction that makes the tables; if there are some, `again` must allow it."""
+    def creation(self, check_rebuild: Callable[[], None] | None = None) -> AbstractContextManager[None]:
+        """Open the one transaction that makes the tables; if there are some, `check_rebuild` must allow it."""
 
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
         """Open a transaction that writes: one at a time over all processes, and durable when it ends.

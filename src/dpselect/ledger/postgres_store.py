@@ -93,12 +93,12 @@ class PostgresStore:
             raise _ledger_error(self.place, error.sqlstate) from None
 
     @contextmanager
-    def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
+    def creation(self, check_rebuild: Callable[[], None] | None = None) -> Iterator[None]:
         """Open the transaction that makes the schema and the tables."""
         with self._transact(_BEGIN_WRITE):
-            if again is not None:
+            if check_rebuild is not None:
                 self.run(_WAIT_FOR_TURN)
-                again()
+                check_rebuild()
             elif self.run(_FIND_META) != [(None,)]:
                 raise _ledger_error(self.place, "42P07")
             elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:

@@ -65,16 +65,16 @@ class SqliteStore:
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
-    def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
+    def creation(self, check_rebuild: Callable[[], None] | None = None) -> Iterator[None]:
         """Open the transaction that makes the tables, then switch to the write-ahead log.
 
-        `again` allows existing tables: it raises LedgerError unless they may be made anew.
+        `check_rebuild` allows existing tables: it raises LedgerError unless they may be made anew.
         """
         owns_file = False
         try:
             with self._transact(*_DURABLE):
-                if again is not None:
-                    again()
+                if check_rebuild is not None:
+                    check_rebuild()
                 elif not _has_no_tables(self._connection):  # another process was faster
                     raise _already_exists(self._path)
                 owns_file = True

@@ -31,7 +31,7 @@ LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release 
 UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
-LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MAX_BITS`
+MAX_NUMBER_CHARACTERS = 3000  # characters of a number that a question can have: two of `parameters.MAX_BITS`
 
 
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
@@ -119,7 +119,7 @@ def _list_length(value: object) -> Json:
 def _stand_in(name: str, value: Json) -> object:
     """Return any items of the length that an outline names."""
     if name not in LISTS or value is None:
-        exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= LONGEST and "/" in value
+        exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= MAX_NUMBER_CHARACTERS and "/" in value
         if isinstance(value, dict):
             raise ParameterError(name, "be a number, a text or a list", "an object")
         return Fraction(str(value)) if exact else value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-LONGEST = 40  # characters of a label beside its bar
+MAX_LABEL_CHARACTERS = 40  # characters of a label beside its bar
 STYLES = ["-", "--", ":"][: len(DASHES)]
 
 
@@ -151,4 +151,4 @@ def _set_y_axis(axes: Axes, axis: Axis) -> None:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    return label if len(label) <= MAX_LABEL_CHARACTERS else f"{label[: MAX_LABEL_CHARACTERS - 1]}…"

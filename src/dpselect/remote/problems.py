@@ -9,7 +9,7 @@ from typing import Any
 from dpselect.errors import BudgetError, DataError, DpselectError, GatewayError, ParameterError
 from dpselect.release.formatting import text
 
-LONGEST = 600  # characters of what a gateway says
+MAX_PROBLEM_CHARACTERS = 600  # characters of what a gateway says
 DEEPEST = 100  # lists and objects inside each other
 LISTS = "the ask page of the gateway, or described() of its Remote, has"  # for the command and Python
 SIGN_IN = "give token=, DPSELECT_TOKEN or --token-file FILE; the owner of the gateway makes tokens"
@@ -23,7 +23,7 @@ def escape_text(message: object) -> str:
     """
     if not isinstance(message, str):
         return ""
-    return text(message if len(message) <= LONGEST else f"{message[:LONGEST]}...")
+    return text(message if len(message) <= MAX_PROBLEM_CHARACTERS else f"{message[:MAX_PROBLEM_CHARACTERS]}...")
 
 
 def escape_json(value: Any, depth: int = 0) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 PATIENCE = 60.0  # seconds
-LONGEST = 4096  # characters of a token
+MAX_TOKEN_CHARACTERS = 4096  # characters of a token
 TOKEN = "DPSELECT_TOKEN"
 
 
@@ -51,7 +51,7 @@ def _token(argument: object) -> str:
     text = os.environ.get(TOKEN) if argument is None else argument
     if text is None or text == "":
         raise ParameterError("token", "be given", "nothing", hint)
-    if not isinstance(text, str) or len(text) > LONGEST:
+    if not isinstance(text, str) or len(text) > MAX_TOKEN_CHARACTERS:
         raise ParameterError("token", "be the text that the gateway gave", "something else", hint)
     token = text.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:

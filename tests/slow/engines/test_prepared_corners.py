@@ -14,7 +14,7 @@ from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.prepared.scan import unused_name
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 from dpselect.flat import prepare
 from tests.slow.engines.test_prepared import answers, prepared
 
@@ -33,7 +33,14 @@ TIMED = pa.table(
 
 @pytest.mark.parametrize(
     ("role", "name"),
-    [("item", "I"), ("item", "n"), ("item", "number"), ("item", MARK + "u"), ("kept", "c"), ("kept", MARK + "u")],
+    [
+        ("item", "I"),
+        ("item", "n"),
+        ("item", "number"),
+        ("item", TYPE_MARK + "u"),
+        ("kept", "c"),
+        ("kept", TYPE_MARK + "u"),
+    ],
 )
 def test_columns_by_names_of_ours(tmp_path, role, name):
     called = {"user": "somebody", "item": "something", "kept": "otherwise"} | {role: name}
@@ -46,10 +53,10 @@ def test_columns_by_names_of_ours(tmp_path, role, name):
 
 
 def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
-    assert unused_name("u", ["user"]) == MARK + "u"
-    for taken in (["u"], [MARK + "U"], [MARK + "u", MARK * 3 + "u"]):
+    assert unused_name("u", ["user"]) == TYPE_MARK + "u"
+    for taken in (["u"], [TYPE_MARK + "U"], [TYPE_MARK + "u", TYPE_MARK * 3 + "u"]):
         own = unused_name("u", taken).lower()
-        assert own not in {one.lower() for name in taken for one in (name, MARK + name)}
+        assert own not in {one.lower() for name in taken for one in (name, TYPE_MARK + name)}
 
 
 @pytest.mark.parametrize(

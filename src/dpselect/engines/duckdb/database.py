@@ -33,7 +33,7 @@ from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, 
 from dpselect.engines.sql.database import Database, Names, ReadRequest
 from dpselect.engines.sql.keys import compile_key, compile_pair, concatenate_values
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
@@ -139,7 +139,7 @@ class DuckDBDatabase(Database):
 
     def column(self, name: str) -> str:
         """Return a column as it is counted; values of objects have a reserved name, for filters see plain text."""
-        return quoted(MARK + name if self._types[name] == OBJECT else name)
+        return quoted(TYPE_MARK + name if self._types[name] == OBJECT else name)
 
     def user(self, columns: Sequence[str]) -> Key:
         """Return the key of users: a numeric code of the source, which compares faster, or else the columns."""
@@ -186,7 +186,7 @@ class DuckDBDatabase(Database):
             (*user_columns, *request.items, *request.by, *(name for _, name in request.numbers), *time_columns)
         )
         objects = [name for name in counted_columns if self._types[name] == OBJECT]
-        columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
+        columns += [f"{quoted(name)} AS {quoted(TYPE_MARK + name)}" for name in objects]
         return f"SELECT {', '.join(columns)} FROM {source}"
 
     # ---- what runs

@@ -19,7 +19,7 @@ from dpselect.engines.duckdb.types import (
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.sql.keys import compile_key
 from dpselect.engines.sql.port import Dialect, Key, SqlType, TextColumn
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 from dpselect.errors import DataError
 
 
@@ -55,9 +55,9 @@ DUCKDB = Dialect(
     floor_division="(({}) // ({}))",
 )
 
-# The numbers among values without a declared type, in the form of `objects.written`.
+# The numbers among values without a declared type, in the form of `objects.encode_values`.
 _INTEGER_OF_OBJECT = (
-    f"CASE WHEN starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z' AND NOT contains(i, '.') "
+    f"CASE WHEN starts_with(i, {literal(TYPE_MARK)}) AND substr(i, 2, 1) > 'z' AND NOT contains(i, '.') "
     "THEN TRY_CAST(substr(i, 3) AS BIGINT) END"
 )
 _INTEGER_FORMS = {

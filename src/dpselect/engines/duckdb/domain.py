@@ -131,10 +131,22 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, item_column:
 def _refuse_misfits(workspace: Workspace, values: str, value_type: str, target: str) -> None:
     """Refuse values that the item column's type cannot hold, or not exactly: 1.5 if items are integers."""
     cast = f"TRY_CAST(v AS {target})"
-    changed = "false" if kind(value_type) in TEXTS else f"TRY_CAST({cast} AS {value_type}) IS DISTINCT FROM v"
+    is_changed_text, is_text_value = _changed_text(cast, target), kind(value_type) in TEXTS
+    changed = is_changed_text if is_text_value else f"TRY_CAST({cast} AS {value_type}) IS DISTINCT FROM v"
     if workspace.fetch(f"SELECT 1 FROM {values} WHERE v IS NOT NULL AND ({cast} IS NULL OR {changed}) LIMIT 1"):
         requirement = f"hold values that are {kind(target)}, like the item column"
         raise ParameterError("domain", requirement, f"{kind(value_type)} values of which not all are")
+
+
+def _changed_text(cast: str, target: str) -> str:
+    """Compile whether a text v loses something as the item column's type: DuckDB rounds, and cuts times off dates."""
+    if kind(target) in INTEGERS | {"DECIMAL"}:
+        scale = 0 if kind(target) in INTEGERS else int(target.rstrip(")").rpartition(",")[2])
+        more_digits = f"regexp_matches(v, '[.][0-9]{{{scale}}}[0-9]*[1-9]')"
+        return f"({more_digits} OR TRY_CAST(v AS DOUBLE) IS DISTINCT FROM CAST({cast} AS DOUBLE))"
+    if kind(target) in ("DATE", "TIMESTAMP_S", "TIMESTAMP_MS"):
+        return f"TRY_CAST(v AS TIMESTAMP) IS DISTINCT FROM CAST({cast} AS TIMESTAMP)"
+    return "false"
 
 
 _AS_THEY_ARE = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB", ZONED}

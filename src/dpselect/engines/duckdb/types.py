@@ -18,10 +18,10 @@ from dpselect.engines.values import (
     INFINITY,
     LESS_INFINITY,
     LETTERS,
-    LONGEST,
-    MARK,
+    MAX_VALUE_BYTES,
     MOMENT,
     NUMBER,
+    TYPE_MARK,
     sql_cast_hint,
 )
 from dpselect.engines.values import ZONED as ZONE_GIVEN
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpselect.engines.sql.port import SqlType
 
 OBJECT = "OBJECT"
-"""The type of a column without a declared type: its values are texts in the form of `objects.written`."""
+"""The type of a column without a declared type: its values are texts in the form of `objects.encode_values`."""
 
 INTEGERS = frozenset(
     {
@@ -116,7 +116,7 @@ def number_form(expression: str, sql_type: str) -> str:
     name = kind(sql_type)
     if name == OBJECT:
         infinities = " ".join(f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _ENDS.items())
-        is_number = f"starts_with({expression}, {literal(MARK)}) AND substr({expression}, 2, 1) > 'z'"
+        is_number = f"starts_with({expression}, {literal(TYPE_MARK)}) AND substr({expression}, 2, 1) > 'z'"
         value = f"CASE WHEN {is_number} THEN {number_form(f'substr({expression}, 3)', 'VARCHAR')} END"
         return f"CASE {expression} {infinities} ELSE {value} END"
     if is_text(sql_type):
@@ -130,8 +130,8 @@ def number_form(expression: str, sql_type: str) -> str:
 
 def plain_form(expression: str) -> str:
     """Compile a value of a column without a declared type to plain text; null for bytes, which have none."""
-    mark, plain = literal(MARK), f"substr({expression}, 3)"
-    bytes_ = f"WHEN starts_with({expression}, {literal(MARK + BYTES)}) THEN NULL"
+    mark, plain = literal(TYPE_MARK), f"substr({expression}, 3)"
+    bytes_ = f"WHEN starts_with({expression}, {literal(TYPE_MARK + BYTES)}) THEN NULL"
     return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
 
 
@@ -139,7 +139,7 @@ def time_form(expression: str, sql_type: str) -> str:
     """Compile a time as a filter compares it; of values without a declared type, those that are times."""
     if sql_type != OBJECT:
         return expression
-    marks = ", ".join(literal(MARK + mark) for mark in (DATE, MOMENT, ZONE_GIVEN))
+    marks = ", ".join(literal(TYPE_MARK + mark) for mark in (DATE, MOMENT, ZONE_GIVEN))
     return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
@@ -167,7 +167,7 @@ def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
     length = _LENGTHS.get(kind(sql_type))
     if length is None:
         return expression
-    return f"CASE WHEN {length}({expression}) <= {LONGEST} THEN {expression} ELSE {nothing} END"
+    return f"CASE WHEN {length}({expression}) <= {MAX_VALUE_BYTES} THEN {expression} ELSE {nothing} END"
 
 
 def sound_form(expression: str, sql_type: str) -> str:

@@ -13,7 +13,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from dpselect.errors import SourceError
 
-LONGEST = 80  # characters of a name that a message repeats
+MAX_SHOWN_CHARACTERS = 80  # characters of a name that a message repeats
 EXACTLY = "spell a column exactly where others differ from it only in letter case"
 _ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
 
@@ -28,7 +28,7 @@ def match_columns(names: Iterable[str], columns: Sequence[str]) -> dict[str, lis
 
 def describe_ambiguous(name: str, columns: Sequence[str]) -> str:
     """Return the part of a message about a name that may mean several columns."""
-    return f"{name[:LONGEST]!r}, which may be {' or '.join(map(repr, columns))}"
+    return f"{name[:MAX_SHOWN_CHARACTERS]!r}, which may be {' or '.join(map(repr, columns))}"
 
 
 def lower_ascii(name: str) -> str:

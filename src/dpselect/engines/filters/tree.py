@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from typing import NoReturn
 
-from dpselect.engines.filters.column_names import LONGEST
+from dpselect.engines.filters.column_names import MAX_SHOWN_CHARACTERS
 from dpselect.errors import ParameterError
 
 Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime | None
@@ -86,7 +86,7 @@ def name_nodes(node: Node) -> Iterator[Name]:
 
 def quotes_hint(name: str, hint: str | None) -> str:
     """Return the hint for a name in double quotes that is no column: most often a text was meant."""
-    quoted_text = "'" + name[:LONGEST].replace("'", "''") + "'"
+    quoted_text = "'" + name[:MAX_SHOWN_CHARACTERS].replace("'", "''") + "'"
     column_hint = f"; or {hint}" if hint is not None and hint.startswith("did you mean") else ""
     return f"double quotes name a column, a text is in single quotes: {quoted_text}{column_hint}"
 
@@ -95,7 +95,7 @@ def text_hint(name: str, hint: str | None) -> str | None:
     """Return the hint for a name without quotes that is like no column: it may be a text without quotes."""
     if hint is None or not hint.startswith(("there is", "the first line")):
         return hint
-    return f"{hint}; a text is in single quotes: '{name[:LONGEST]}'"
+    return f"{hint}; a text is in single quotes: '{name[:MAX_SHOWN_CHARACTERS]}'"
 
 
 def refuse(came: str, hint: str | None = None) -> NoReturn:

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from dpselect.engines.filters.tree import VIEW, refuse
 
-LONGEST = 200_000
+MAX_FILTER_CHARACTERS = 200_000
 """The largest number of characters of a filter."""
 HINT = "write what would follow WHERE in a query"
 _WORD = re.compile(
@@ -60,8 +60,8 @@ class Word:
 
 def split_words(text: str) -> list[Word]:
     """Return all words of a text, and the end."""
-    if len(text) > LONGEST:
-        refuse(f"one of {len(text)} characters", f"at most {LONGEST} are allowed")
+    if len(text) > MAX_FILTER_CHARACTERS:
+        refuse(f"one of {len(text)} characters", f"at most {MAX_FILTER_CHARACTERS} are allowed")
     return [*_generate_words(text), Word("end", "", len(text))]
 
 

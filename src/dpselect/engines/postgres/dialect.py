@@ -13,7 +13,7 @@ import struct
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import integer_texts, number_text, parse_decimals
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, LONGEST, NUMBER
+from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
 
 
 def quoted(name: str) -> str:
@@ -125,7 +125,7 @@ def short_column(name: str, sql_type: SqlType) -> str:
     if sql_type.name not in _LONG:
         return value
     text = f"{value}::text" if sql_type.name in ("json", "jsonb") else value
-    return f"CASE WHEN octet_length({text}) <= {LONGEST} THEN {value} END AS {value}"
+    return f"CASE WHEN octet_length({text}) <= {MAX_VALUE_BYTES} THEN {value} END AS {value}"
 
 
 def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:

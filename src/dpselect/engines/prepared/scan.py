@@ -18,7 +18,7 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import ALL, CODES, PreparedFile, Rules
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
-from dpselect.engines.values import MARK
+from dpselect.engines.values import TYPE_MARK
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ class PreparedScan(Scan):
         rules = self._rules
         names = [f"{self._column_sql(name)} AS {quoted(name)}" for name in rules.item]
         names += [
-            f"{self._column_sql(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT
+            f"{self._column_sql(name)} AS {quoted(TYPE_MARK + name)}"
+            for name in rules.item
+            if rules.types[name] == OBJECT
         ]
         return ", ".join(names)
 
@@ -171,10 +173,10 @@ class PreparedScan(Scan):
 
 def unused_name(name: str, columns: Sequence[str]) -> str:
     """Return a reserved name that differs from those of columns and those that the engine has for their values."""
-    taken_names = {taken.lower() for column in columns for taken in (column, MARK + column)}
-    candidate = MARK + name
+    taken_names = {taken.lower() for column in columns for taken in (column, TYPE_MARK + column)}
+    candidate = TYPE_MARK + name
     while candidate.lower() in taken_names:
-        candidate = MARK + candidate
+        candidate = TYPE_MARK + candidate
     return candidate
 
 

@@ -29,7 +29,7 @@ from dpselect.engines.sources.tables import (
     refuse_missing_package,
     refuse_table,
 )
-from dpselect.engines.values import LONGEST
+from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.errors import DataError, SourceError, missing_source_error
 
 
@@ -151,7 +151,7 @@ def _sqlite(path: str, table: str | None) -> Frame:
     return _frame(schema, read)
 
 
-ROWS = 1_024  # of one batch, each value of at most `LONGEST` bytes: together less than Arrow can hold
+ROWS = 1_024  # of one batch, each value of at most `MAX_VALUE_BYTES` bytes: together less than Arrow can hold
 
 
 def read_schema(path: str, table: str | None) -> Any:
@@ -213,7 +213,7 @@ def _value_form(column: str, arrow_type: Any) -> str:
         equals_integer = f"CAST(CAST({column} AS INTEGER) AS REAL) = {column} AND {column} < {2**63 - 1}"
         real = f"CASE WHEN {equals_integer} THEN CAST({column} AS INTEGER) END"
         return f"CASE typeof({column}) WHEN 'integer' THEN {column} WHEN 'real' THEN {real} END"
-    short = f"CASE WHEN length(CAST({column} AS BLOB)) <= {LONGEST} THEN {column} END"
+    short = f"CASE WHEN length(CAST({column} AS BLOB)) <= {MAX_VALUE_BYTES} THEN {column} END"
     return (
         f"CASE typeof({column}) WHEN 'integer' THEN CAST({column} AS TEXT) "
         f"WHEN 'real' THEN {column} WHEN 'text' THEN {short} END"

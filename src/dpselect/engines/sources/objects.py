@@ -7,7 +7,7 @@ Every value is written as one text in which equal values are equal and others di
 - truth values, text, bytes, dates, moments (with a zone: in UTC) and times come back as they are, and none of them
   equals a value of another kind: "1" is text, True is no number. A UUID is its text;
 - anything else is missing: None, NaN, text that is no Unicode (half of a surrogate pair), text and bytes of more than
-  `LONGEST` bytes, numbers of 1,000 digits and more, lists, other objects, and what fails while it is looked at.
+  `MAX_VALUE_BYTES` bytes, numbers of 1,000 digits and more, lists, other objects, and what fails while it is looked at.
 
 Text stands as it is, so that reading a column of text costs little. All else begins with a mark, a letter for its kind
 and then the plain text of the value, which a filter sees. Of a number the letter says how many digits stand before its
@@ -32,26 +32,26 @@ from dpselect.engines.values import (
     INFINITY,
     LESS_INFINITY,
     LETTERS,
-    LONGEST,
-    MARK,
+    MAX_VALUE_BYTES,
     MIDDLE,
     MOMENT,
     TEXT,
     TIME,
     TRUTH,
+    TYPE_MARK,
     ZONED,
 )
 
 _AT_ONCE = 1 << 14
 _LARGEST = 10 ** (LETTERS - 1)
-_SHORT = LONGEST // 4  # letters that take no more bytes than `LONGEST`, whatever they are
+_SHORT = MAX_VALUE_BYTES // 4  # letters that take no more bytes than `MAX_VALUE_BYTES`, whatever they are
 Texts = npt.NDArray[np.object_]
 """Python texts, None where nothing can be read: what DuckDB reads as VARCHAR."""
 
 
 def encode_values(values: Iterable[object]) -> Texts:
     """Return each value as its one text, None where it is missing. The text depends on that value alone."""
-    return _by_pieces(values, MARK, _encode_piece)
+    return _by_pieces(values, TYPE_MARK, _encode_piece)
 
 
 def encode_texts(values: Iterable[object]) -> Texts:
@@ -61,7 +61,7 @@ def encode_texts(values: Iterable[object]) -> Texts:
 
 def decode_value(text: str) -> object:
     """Return the value that was encoded."""
-    if not text.startswith(MARK):
+    if not text.startswith(TYPE_MARK):
         return text
     return _READERS.get(text[1], _number)(text[2:])
 
@@ -113,8 +113,8 @@ def _plain(piece: Sequence[Any], mark: str) -> bool:
 def _unicode(text: str) -> str | None:
     """Return the text itself, as a plain str, if it can be written in UTF-8 and is not too long."""
     plain = str.__str__(text)
-    size = None if len(plain) > LONGEST else _bytes_of(plain)
-    return plain if size is not None and size <= LONGEST else None
+    size = None if len(plain) > MAX_VALUE_BYTES else _bytes_of(plain)
+    return plain if size is not None and size <= MAX_VALUE_BYTES else None
 
 
 def _bytes_of(plain: str) -> int | None:
@@ -127,11 +127,11 @@ def _bytes_of(plain: str) -> int | None:
 
 def _text(value: str) -> str | None:
     plain = _unicode(value)
-    return f"{MARK}{TEXT}{plain}" if plain is not None and plain.startswith(MARK) else plain
+    return f"{TYPE_MARK}{TEXT}{plain}" if plain is not None and plain.startswith(TYPE_MARK) else plain
 
 
 def _truth(value: object) -> str:
-    return f"{MARK}{TRUTH}true" if value else f"{MARK}{TRUTH}false"
+    return f"{TYPE_MARK}{TRUTH}true" if value else f"{TYPE_MARK}{TRUTH}false"
 
 
 def _integer(value: int) -> str | None:
@@ -163,12 +163,12 @@ def _decimal(plain: str) -> str:
     """Return a number in decimal notation, without zeros that say nothing."""
     size = len(plain) if "." not in plain else plain.index(".")
     if plain[0] != "-":
-        return f"{MARK}{chr(MIDDLE + size)}{plain}"
-    return f"{MARK}{chr(MIDDLE - size + 1)}{plain}" if plain != "-0" else _ZERO
+        return f"{TYPE_MARK}{chr(MIDDLE + size)}{plain}"
+    return f"{TYPE_MARK}{chr(MIDDLE - size + 1)}{plain}" if plain != "-0" else _ZERO
 
 
 def _bytes(value: bytes) -> str | None:
-    return f"{MARK}{BYTES}{value.hex()}" if len(value) <= LONGEST else None
+    return f"{TYPE_MARK}{BYTES}{value.hex()}" if len(value) <= MAX_VALUE_BYTES else None
 
 
 def _moment(value: datetime.datetime) -> str | None:
@@ -176,19 +176,19 @@ def _moment(value: datetime.datetime) -> str | None:
     try:
         parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
         if value.tzinfo is None:
-            return f"{MARK}{MOMENT}{datetime.datetime(*parts).isoformat(' ')}"
+            return f"{TYPE_MARK}{MOMENT}{datetime.datetime(*parts).isoformat(' ')}"
         zoned = datetime.datetime(*parts, tzinfo=value.tzinfo, fold=value.fold)
-        return f"{MARK}{ZONED}{zoned.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(' ')}"
+        return f"{TYPE_MARK}{ZONED}{zoned.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(' ')}"
     except Exception:  # a zone may be anybody's code, and beyond the years 1 to 9999 there is nothing
         return None
 
 
 def _date(value: datetime.date) -> str:
-    return f"{MARK}{DATE}{value.isoformat()}"
+    return f"{TYPE_MARK}{DATE}{value.isoformat()}"
 
 
 def _time(value: datetime.time) -> str | None:
-    return f"{MARK}{TIME}{value.isoformat()}" if value.tzinfo is None else None
+    return f"{TYPE_MARK}{TIME}{value.isoformat()}" if value.tzinfo is None else None
 
 
 def _missing(_value: object) -> None:
@@ -229,7 +229,7 @@ def _number(plain: str) -> object:
     return rounded if _float(rounded) in (_exact(Decimal(plain)), INFINITY, LESS_INFINITY) else Decimal(plain)
 
 
-_SIZES = [f"{MARK}{chr(MIDDLE + size)}" for size in range(LETTERS + 1)]
+_SIZES = [f"{TYPE_MARK}{chr(MIDDLE + size)}" for size in range(LETTERS + 1)]
 _ZERO = _decimal("0")
 _WRITERS: dict[type, Callable[[Any], str | None]] = {
     str: _text,
@@ -248,7 +248,7 @@ _DERIVED: dict[type, Callable[[Any], str | None]] = {
     int: lambda value: _integer(int.__index__(value)),
     float: lambda value: _float(float.__float__(value)),
     Decimal: _exact,
-    bytes: lambda value: _bytes(bytes(memoryview(value)[: LONGEST + 1])),
+    bytes: lambda value: _bytes(bytes(memoryview(value)[: MAX_VALUE_BYTES + 1])),
     datetime.datetime: _moment,
     datetime.date: lambda value: _date(datetime.date(value.year, value.month, value.day)),
 }

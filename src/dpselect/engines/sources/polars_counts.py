@@ -6,7 +6,7 @@ import datetime
 import sys
 from typing import Any
 
-from dpselect.engines.values import LONGEST
+from dpselect.engines.values import MAX_VALUE_BYTES
 
 # Equal values of these types have one form only, the same in both engines. Others are DuckDB's to count.
 _PLAIN = (
@@ -41,6 +41,6 @@ def _sound(rows: Any, column: Any, sort: Any) -> Any:
     if sort == polars.Date:
         return rows.filter(column.is_between(datetime.date.min, datetime.date.max))
     if sort == polars.String:
-        short = rows.filter(column.str.len_bytes() <= LONGEST)
+        short = rows.filter(column.str.len_bytes() <= MAX_VALUE_BYTES)
         return short.with_columns(column.cast(polars.Binary).cast(polars.String))
     return rows

@@ -1,8 +1,8 @@
 """Text files: what the columns are called, and blocks of whole lines. No line decides anything about any other.
 
-A line ends at a line feed, whatever stands before it. A line that is not UTF-8, or has with its
-line feed more bytes than `LONGEST`, is left out alone; the blocks of a file put together are its other lines, wherever
-reading happened to stop between them.
+A line ends at a line feed, whatever stands before it. A line that is not UTF-8, or has with its line feed more bytes
+than `MAX_VALUE_BYTES`, is left out alone; the blocks of a file put together are its other lines, wherever reading
+happened to stop between them.
 
 The first line of a CSV file is its schema, which is public: it decides what is read. Nothing else of the file does.
 JSON lines have no schema: a record holds the columns that are asked for, or lacks them.
@@ -20,10 +20,10 @@ from typing import BinaryIO
 
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
-from dpselect.engines.values import LONGEST
+from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.errors import DataError
 
-MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
 _BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
 
@@ -37,15 +37,15 @@ def first_line(path: str, skip: int = 0) -> bytes | None:
     """Return the first line after those that are skipped, without its end, or as much as a line may have; or None."""
     with open_file(path) as file:
         for _ in range(skip):
-            while (skipped := file.readline(LONGEST)) and not skipped.endswith(b"\n"):
+            while (skipped := file.readline(MAX_VALUE_BYTES)) and not skipped.endswith(b"\n"):
                 pass
-        line = file.readline(LONGEST)
-    line = line if skip else line.removeprefix(MARK)
+        line = file.readline(MAX_VALUE_BYTES)
+    line = line if skip else line.removeprefix(BYTE_ORDER_MARK)
     return line.removesuffix(b"\n").removesuffix(b"\r") if line else None
 
 
 def blocks(
-    path: str, *, header: int, size: int = _BLOCK, longest: int = LONGEST, encoding: str = UTF_8
+    path: str, *, header: int, size: int = _BLOCK, longest: int = MAX_VALUE_BYTES, encoding: str = UTF_8
 ) -> Iterator[bytes]:
     """Yield the lines of a file after so many first ones, in UTF-8, each with a line feed and no carriage return."""
     for lines in _whole_lines(path, header, size, longest):
@@ -68,7 +68,7 @@ def _in_utf8(block: bytes, encoding: str) -> bytes:
 def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[bytes]:
     """Yield blocks that end where lines do. No more than a line that is too long is ever held."""
     with open_file(path) as file:
-        buffer = file.read(len(MARK)).removeprefix(MARK)
+        buffer = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         skipping = header
         while chunk := file.read(size):
             buffer += chunk
@@ -135,7 +135,7 @@ def read_header(path: str, kind: str, form: CsvForm) -> Header | None:
             text.strip()
             and names
             and not re.fullmatch("sep=.", text, re.IGNORECASE)
-            and len(line) <= LONGEST
+            and len(line) <= MAX_VALUE_BYTES
             and not _duplicate_position(names)
         ):
             return Header(delimiter, tuple(make_unique(names)), form.skip + 1, form.encoding)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import decimal_notation, integer_texts, number_text
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, LONGEST, NUMBER
+from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
@@ -168,7 +168,7 @@ def short_column(name: str, sql_type: SqlType) -> str:
     value = quoted(name)
     if sql_type.kind not in ("text", "bytes") or sql_type.name == "void":
         return value
-    return f"CASE WHEN octet_length({value}) <= {LONGEST} THEN {value} END AS {value}"
+    return f"CASE WHEN octet_length({value}) <= {MAX_VALUE_BYTES} THEN {value} END AS {value}"
 
 
 def spark_type(field: StructField) -> SqlType:

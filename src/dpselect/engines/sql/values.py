@@ -51,7 +51,7 @@ def place_per_user(place_rows: str, per_user: PerUser, key: str, dialect: Dialec
 
 
 def grid_place(grid: Points, dialect: Dialect, value: str = "v") -> str:
-    """Compile `Grid.places` of a double, operation by operation."""
+    """Compile `Grid.nearest_places` of a double, operation by operation."""
     if isinstance(grid, Unbounded):
         return unbounded_place(grid, value, dialect)
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
@@ -69,7 +69,7 @@ def double_literal(value: float, dialect: Dialect) -> str:
 
 
 def unbounded_place(points: Unbounded, value: str, dialect: Dialect) -> str:
-    """Compile the place of a double among points without bounds: `Unbounded.places`, operation by operation."""
+    """Compile the place of a double among points without bounds: `Unbounded.nearest_places`, operation by operation."""
 
     def number(double: float) -> str:
         return double_literal(double, dialect)

@@ -37,7 +37,7 @@ LATEST = 3_600
 """Seconds after which every answer has left."""
 ANY = "any"
 MOST_ITEMS = 10**7  # of imagined data, and questions of a person in a day
-LONGEST = 1_000  # characters of a text
+MAX_TEXT_CHARACTERS = 1_000  # characters of a text
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _DIGEST = re.compile(r"sha256:([0-9A-Fa-f]{64})")
@@ -116,8 +116,10 @@ def _refuse_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
-        raise ParameterError("value", f"be a text of one line, of 1 to {LONGEST:,} visible characters", came(value))
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
+        raise ParameterError(
+            "value", f"be a text of one line, of 1 to {MAX_TEXT_CHARACTERS:,} visible characters", came(value)
+        )
     return value
 
 

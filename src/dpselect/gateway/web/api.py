@@ -18,7 +18,7 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
-from dpselect.gateway.web.desk import LONGEST, desk_of, run_for_person, wait_until_ended
+from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, desk_of, run_for_person, wait_until_ended
 from dpselect.gateway.web.releases import Release
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call, json_response
 from dpselect.questions import items_to_json, parse_json
@@ -180,7 +180,7 @@ async def questions(request: Request) -> Response:
 @ROUTES.route("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, parameters=(WAIT,), refused=("parameter",))
 async def question(request: Request) -> Response:
     """Return how far a question has come."""
-    wait, number = _parse_number(request, "wait", 0, 0, math.floor(LONGEST)), str(request.path_params["id"])
+    wait, number = _parse_number(request, "wait", 0, 0, math.floor(MAX_WAIT_SECONDS)), str(request.path_params["id"])
 
     if not wait:
         return json_response(await find_job(request, number))

@@ -94,7 +94,7 @@ async def run_for_person(request: Request, action: Callable[..., V], *arguments:
 
 
 LOOK = 0.5  # seconds between two looks, for questions that another process runs
-LONGEST = 30.0
+MAX_WAIT_SECONDS = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
 
 
@@ -130,7 +130,7 @@ class Bell:
 
 async def wait_until_ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
     """Return the job when it has ended, or as it is after so many seconds."""
-    deadline = time.monotonic() + min(seconds, LONGEST)
+    deadline = time.monotonic() + min(seconds, MAX_WAIT_SECONDS)
     job = await look()
     while job["state"] not in FINAL and (left := deadline - time.monotonic()) > 0:
         await bell.change(number, min(left, LOOK))

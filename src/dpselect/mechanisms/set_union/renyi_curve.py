@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 SURE = 1 - 2.0**-20  # the curve ends here
 MARGIN = 1e-5  # of a budget, left free so that rounding cannot break a condition
 CLOSE = 1e-7  # how near a proposal comes to what is allowed
-LONGEST = 400_000  # weights a curve may take
+MAX_WEIGHTS = 400_000  # weights a curve may take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Curve:
 @lru_cache(maxsize=256)
 def steepest(conditions: Conditions) -> Curve:
     """Return the largest curve that keeps the conditions, less a margin; checked before it is returned."""
-    chances = np.maximum.accumulate(_propose(conditions, SURE, LONGEST))  # equal ones may differ in the last digit
+    chances = np.maximum.accumulate(_propose(conditions, SURE, MAX_WEIGHTS))  # equal ones may differ in the last digit
     chances.flags.writeable = False
     curve = Curve(chances)
     check(curve, conditions)

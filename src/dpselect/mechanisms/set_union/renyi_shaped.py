@@ -34,7 +34,7 @@ COARSER = 4  # of the numbers of items that shares are made for, each this part 
 LARGEST_ORDER = 2**20
 TYPICAL = 20  # items of a user, for whom an order is chosen that serves all bounds
 MOST_FOR_COUNTS = Fraction(9, 10)  # of the budget
-LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
+MAX_CONTRIBUTIONS = 20_000  # full contributions that an item may need; beyond, another mechanism must do
 
 Shares = tuple[Conditions, Curve]
 """What users contribute, as a part of the conditions on the curve that goes with it."""
@@ -160,7 +160,7 @@ def has_curve(epsilon: Fraction, delta: Fraction, max_items: int, counts_share: 
 def least_epsilon(delta: Fraction, max_items: int, counts_share: Fraction = Fraction(0)) -> Fraction:
     """Return the smallest epsilon that has a curve at this delta; a budget is about a multiple of its square."""
     rare = -math.log(float(delta))
-    least = max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * max_items) + 2 * rare) * 4 / LONGEST))
+    least = max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * max_items) + 2 * rare) * 4 / MAX_CONTRIBUTIONS))
     return least if not counts_share else least / Fraction(math.sqrt(1 - counts_share))
 
 
@@ -280,7 +280,7 @@ def _order(
         return _best_order(epsilon, delta, max_items, counts_share)
     order = parameters.whole_number("at_order", requested, minimum=2, maximum=LARGEST_ORDER)
     conditions = _conditions(order, epsilon, delta, ((max_items, 1),), counts_share=counts_share, spent=spent)
-    half = half_weight(conditions, LONGEST)
+    half = half_weight(conditions, MAX_CONTRIBUTIONS)
     if math.isinf(half):
         raise ParameterError("epsilon", f"be larger for {max_items} items per user at order {order}", str(epsilon))
     return order, half
@@ -295,7 +295,7 @@ def _best_order(
     @cache
     def score(order: int) -> float:
         conditions = _conditions(order, epsilon, delta, ((max_items, 1),), counts_share=counts_share)
-        return half_weight(conditions, LONGEST)
+        return half_weight(conditions, MAX_CONTRIBUTIONS)
 
     start = first_order(epsilon, delta * COMPOSED)
     if math.isinf(score(start)):
