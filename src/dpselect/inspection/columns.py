@@ -78,12 +78,12 @@ class _Column:
 
     @property
     def by_type(self) -> dict[str, Part]:
-        """Each type with the first part that has it."""
+        """The types, each with the first part that has it."""
         return {sql_type: part for part, sql_type in reversed(self.types)}
 
     @property
     def is_text(self) -> bool:
-        """Is the column text in each part where it has values?"""
+        """True if the column is text in each part where it has values."""
         kinds = {kind(sql_type) for sql_type in self.by_type if sql_type != NOTHING}
         return bool(kinds) and kinds <= TEXTS | {"ENUM"}
 
@@ -98,7 +98,7 @@ class _MissingValues:
 
     @property
     def sentence(self) -> str:
-        """The same numbers in words."""
+        """A predicate with the numbers of values read and missing."""
         if not self.missing:
             return f"reads all {self.values:,} values"
         return f"leaves {self.missing:,} of {self.values:,} values missing (the first in {self.first})"

@@ -134,7 +134,7 @@ class Proposal:
 
     @property
     def chosen(self) -> DeclaredType | None:
-        """The one type to declare, if there is one."""
+        """The type to declare if only one fits, else None."""
         return self.types[0] if len(self.types) == 1 and self.is_needed else None
 
 
