@@ -133,7 +133,7 @@ class Dataset(Verbs):
                 self.split = item.separator
             else:
                 self.words, self.level_shares = item.words, item.level_shares  # type: ignore[assignment] # Text read them
-        self.columns = composite_columns(self.column)
+        self.columns: tuple[str, ...] | None = composite_columns(self.column)
 
     @property
     def periods(self) -> tuple[str, ...]:

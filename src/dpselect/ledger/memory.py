@@ -31,9 +31,9 @@ class MemoryAccount:
     """The promise, its sums and its answers, for all threads of the process that made it."""
 
     def __init__(self, epsilon: Fraction, delta: Fraction) -> None:
-        self.promise = Promise.for_account(epsilon, delta)
-        self.taken = Taken()
-        self.unit = OneUnit()
+        self.promise: Promise = Promise.for_account(epsilon, delta)
+        self.taken: Taken = Taken()
+        self.unit: OneUnit = OneUnit()
         self._is_promise_settled = False  # the first question may change what is set apart
         self._answers: dict[str, str] = {}  # archived, since a caller may alter a release
         self._lock = threading.Lock()

@@ -62,8 +62,9 @@ def reserve(session: Session, request: Request) -> Reservation:
         with session.writing(durable=False) as (journal, end):
             standings = request.standings(journal)
             parts = {standing.period: standing.ceiling(ceiling) for standing in standings}
-            refusals = (one.refusal(parts[one.period]) for one in standings if not one.admits(parts[one.period]))
-            refusal = next(refusals, None)
+            for standing in standings:
+                if refusal is None and not standing.admits(parts[standing.period]):
+                    refusal = standing.refusal(parts[standing.period])
             if refusal is None:
                 entry = journal.append(end, request.draft(EntryKind.HOLD, parts))
                 for standing in standings:
