@@ -317,13 +317,14 @@ class Dataset(Verbs):
         """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
         return plan.for_rows(self._for_plan(plan)._rows_to_plan)
 
-    def _plan_question(self, question: Question, payment: Payment) -> Plan:
+    def _plan_question(self, question: Question, payment: Payment, *, is_asked_now: bool = False) -> Plan:
+        """Return the plan; where no account is kept, one that is asked now may be of a method that none pays for."""
         from dpselect.queries.plan import plan_class, plan_question
 
         check_question(question)
         plan_type = plan_class(question.verb)
         facts = plan_type.facts_of(self, question)
-        if self.budget is None:
+        if is_asked_now and self.budget is None:
             question = plan_type.for_no_account(question, facts)
         plan = plan_question(question, payment, facts, self.budget)
         plan.refuse_own_values()
@@ -332,7 +333,8 @@ class Dataset(Verbs):
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        return self._ask(self._plan_question(question, payment), fresh=fresh, progress=progress)
+        plan = self._plan_question(question, payment, is_asked_now=True)
+        return self._ask(plan, fresh=fresh, progress=progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         return self._ask(plan.of(self), fresh=fresh, progress=progress)

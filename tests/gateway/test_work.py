@@ -114,6 +114,17 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     assert median(1_000, points=9) > median(1_000) + 3
 
 
+@pytest.mark.parametrize(
+    "asked", [TOP | {"by": ["country"]}, {"verb": "union", "epsilon": "1", "delta": "1e-6"}], ids=str
+)
+def test_choosing_a_bound_reads_the_rows_once_more(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan.from_dict(asked)
+    rows = work.bound_work(plan, None, "artist", DATA).rows
+    assert plan.chooses_bound
+    monkeypatch.setattr(type(plan), "chooses_bound", False)
+    assert rows > 1.05 * work.bound_work(plan, None, "artist", DATA).rows
+
+
 def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

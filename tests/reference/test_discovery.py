@@ -219,11 +219,13 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert not plan(50, 10).reason.endswith("It was chosen because k is large for epsilon.")
     larger = "It takes 100 items of a user, since a smaller max_items_per_user could find too little."
     for bound, taken in ((1, 1), (2, 100), (99, 100), (100, 100), (200, 200)):
-        chosen = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound).selection
+        plan_of_auto = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound)
+        chosen = plan_of_auto.selection
         assert chosen.ready.max_items_per_user == taken
         assert chosen.reason.endswith(larger) is (taken > bound)
         named = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound, method="discover")
         assert named.selection.ready.max_items_per_user == bound
+        assert (named.key == plan_of_auto.key) is (taken == bound)  # else one would be given for the other
     too_small = plan_of("top_k", k=50, epsilon="0.02", delta="1e-6", max_items_per_user=3).selection
     assert too_small.ready.max_items_per_user == 3
     helped = "With a max_items_per_user that few users exceed, a set union could find more."

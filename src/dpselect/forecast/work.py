@@ -110,7 +110,7 @@ def _count_passes(plan: Plan, item: Key) -> int:
     """Count how many times the work of a plain top k is done on each row."""
     by = getattr(plan.question, "by", None)
     plan_options = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
-    options = (plan.how.in_engine, getattr(by, "sizes", None), getattr(plan, "chosen", None))
+    options = (plan.how.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
     added_passes = sum(map(bool, plan_options + options))
     needs_sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
     items = item if plan.items is None else plan.items

@@ -144,6 +144,11 @@ class Plan(ABC):
         """The reason why this method was chosen, if there was a choice."""
         return ""
 
+    @property
+    def chooses_bound(self) -> bool:
+        """True if a bound is chosen privately first, for which the rows are read once more."""
+        return False
+
     def __str__(self) -> str:
         ceiling = self.ceiling
         amounts = f"epsilon {formatting.price(ceiling.epsilon)}"

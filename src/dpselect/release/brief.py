@@ -30,7 +30,16 @@ from dpselect.release.accuracy import (
     format_at_most,
 )
 from dpselect.release.formatting import format_count
-from dpselect.release.scale import COUNTED, OF_RETURNED, THEREFORE, USERS_BY, format_items, score_name, unit_of_counts
+from dpselect.release.scale import (
+    ALL_ITEMS,
+    COUNTED,
+    OF_RETURNED,
+    THEREFORE,
+    USERS_BY,
+    format_items,
+    score_name,
+    unit_of_counts,
+)
 from dpselect.release.statement import OUTSIDE, PAID_AGAIN, Item, Kind, Receipt, Statement, describe_outside
 from dpselect.release.table import Leaflet, TextTable, wrap_text
 
@@ -399,6 +408,7 @@ def describe_who_counts(answer: Answer) -> str:
     if (
         "found_with_users" in answer.accuracy.numbers
         and isinstance(max_items, int)
+        and ALL_ITEMS not in parameters
         and not _bound_names(parameters) & {MAX_ITEMS_PARAMETER}
     ):
         counting = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"

@@ -28,6 +28,7 @@ OF_RETURNED = (
 THEREFORE = ", so "  # between who counts and what that means for counts
 LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
+ALL_ITEMS = "all_items"  # of a user take part, whatever bound was chosen
 USERS_BY = "users_by"  # the columns of groups of which users are counted
 """The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
 

@@ -16,7 +16,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import BoundDraw, Plan
-from dpselect.queries.top.method import select_method
+from dpselect.queries.top.method import DISCOVER, select_method
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
@@ -169,6 +169,24 @@ class TopKPlan(Plan):
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property
+    def chooses_bound(self) -> bool:
+        """True if nobody gave the bound on groups."""
+        from dpselect.queries.top.group_bound import ChosenGroups
+
+        return isinstance(self.selection, ChosenGroups)
+
+    @property
+    def _larger_union(self) -> dict[str, object]:
+        """The items of a user in the union of a discovery, where the method takes more than the data's bound."""
+        if self.method != DISCOVER or self.request.groups is not None:
+            return {}
+        from dpselect.queries.top.discovery import FoundTop
+
+        assert isinstance(self.selection, FoundTop)
+        max_items = self.selection.selector.most
+        return {} if max_items == self.request.max_items_per_user else {"max_items_of_union": max_items}
+
+    @property
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         request, within = self.request, self.payment.within
@@ -182,6 +200,7 @@ class TopKPlan(Plan):
             "counts": request.counts,
             "k_bar": self.selection.k_bar,
             "method": self.method,
+            **self._larger_union,
             **({} if within is None else {"within": within}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
             **({"compared_with": self.others} if self.others else {}),

@@ -28,7 +28,7 @@ from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
 from dpselect.release.answers.outcome import DrawnItem, Interval, Outcome, write_release
 from dpselect.release.release import Release
-from dpselect.release.scale import Scale
+from dpselect.release.scale import ALL_ITEMS, Scale
 from dpselect.release.statement import Kind, Statement
 from dpselect.utility.union_accuracy import found_accuracy
 
@@ -218,6 +218,7 @@ class BoundedUnion:
             elif terms.shared is not None:
                 parameters["order_of_other_bounds"] = terms.shared.order
             if self.items_of_users is None and bound is not None:
+                parameters[ALL_ITEMS] = True  # the bound that was chosen decided the method, and cuts nobody
                 sentences.append(union_sentences.describe_choice_of_method(bound, BOUND_SHARE))
             elif bound is not None and 1 < bound <= FEW and self._could_be_greedy:
                 sentences.append(union_sentences.describe_few_items(FOR_FEW, bound))

@@ -129,6 +129,11 @@ class UnionTerms(Plan):
         return WITH_POPULAR if self.popular else AUTO
 
     @property
+    def chooses_bound(self) -> bool:
+        """True if nobody gave the bound on items."""
+        return self.chosen
+
+    @property
     def by_bound(self) -> bool:
         """The bound that is chosen decides which method answers, and no account that composes is looked at."""
         return self.how.name == BY_BOUND
