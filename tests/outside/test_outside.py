@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
+from time import sleep
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -17,8 +20,11 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.audit.report import report
 from dpselect.errors import DataError, DpselectError, SourceError
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.log import Log
 from dpselect.gateway.settings.checks import check_sources
 from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.turn import Turn
 from dpselect.ledger.account import Account
 from dpselect.ledger.ledger import Ledger
 from tests.engines.opened import open_engine
@@ -33,6 +39,13 @@ RECORDS = [
     for user in range(300)
     for item in (["tea", "milk", "rye"] if user % 3 else ["tea"])
 ]
+
+
+def records(columns: Sequence[str] = ("user", "item", "country"), rows: Sequence[object] = RECORDS) -> Any:
+    """The records as the package has them."""
+    return import_module("dps_rows.records").Records(columns, rows)
+
+
 COLUMNS = {name: [record[name] for record in RECORDS] for name in ("user", "item", "country")}
 
 
@@ -70,7 +83,7 @@ def paying(ledger: Ledger, **more: Any) -> dps.Budget:
 
 
 def test_an_answer_names_the_package(tmp_path: Path, ledger: Ledger) -> None:
-    data = dps.Dataset(RECORDS, user="user", item="item", budget=paying(ledger))
+    data = dps.Dataset(records(), user="user", item="item", budget=paying(ledger))
     assert "300" not in repr(data)
     assert str(len(RECORDS)) not in repr(data)
     release = data.top_k(1, epsilon=5)
@@ -93,7 +106,7 @@ def test_an_answer_names_the_package(tmp_path: Path, ledger: Ledger) -> None:
 def test_a_repeat_is_free_only_where_a_snapshot_is_named(ledger: Ledger) -> None:
     for snapshot, times in ((None, 2), ("monday", 1)):
         before = ledger.standing(Account("plays", "ann")).own.spent.epsilon
-        data = dps.Dataset(RECORDS, user="user", item="item", budget=paying(ledger, snapshot=snapshot))
+        data = dps.Dataset(records(), user="user", item="item", budget=paying(ledger, snapshot=snapshot))
         for _ in range(2):
             data.users(epsilon=1)
         assert ledger.standing(Account("plays", "ann")).own.spent.epsilon - before == times
@@ -160,6 +173,10 @@ BROKEN = {
     "is no function": ("opens = 3", "is a function of a source and a table that returns rows"),
     "takes nothing": ("def opens(): pass", "opens the source, got a TypeError"),
     "raises": ("def opens(source, table):\n    raise KeyError('secret')", "got a KeyError in dps_broken.py, line 3"),
+    "raises an error of ours": (
+        "from dpselect.errors import DataError\ndef opens(source, table):\n    raise DataError('row 17: secret')",
+        "got a DataError in dps_broken.py, line 4",
+    ),
     "gives a path": ("def opens(source, table): return 'a.csv'", "returns rows.*got a value of type str"),
     "gives an object": ("def opens(source, table): return object()", "returns rows.*got an object of type object"),
     "gives rows once": (
@@ -194,9 +211,43 @@ def test_a_broken_package_is_refused_before_anything_is_charged(
     assert [entry.kind.name for entry in ledger.entries() if entry.kind.name not in ("DATA", "GRANT", "OPENED")] == []
 
 
+FAILS_LATER = """
+from dps_rows.sqlite import SqliteDatabase
+import sqlite3
+class Failing(SqliteDatabase):
+    def __init__(self, request):
+        made = sqlite3.connect(":memory:")
+        made.execute('CREATE TABLE plays ("user" INTEGER, item TEXT)')
+        super().__init__(made, "plays", request)
+    def rows(self, sql, *, progress=None):
+        if "1 = 0" in sql:
+            return super().rows(sql)
+        raise ValueError("row 1: secret")
+def opens(source, table):
+    return Failing
+"""
+
+
+def test_what_fails_while_it_counts_says_no_row(tmp_path: Path) -> None:
+    failed = "^dps-broken 0.1 failed while it counted rows: a ValueError in dps_broken.py, line 13\n"
+    with written(tmp_path, FAILS_LATER, group=ENGINES), pytest.raises(DataError, match=failed) as raised:
+        dps.Dataset(object(), user="user", item="item").users(epsilon=1)
+    assert "secret" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("odd", [None, "text", {}, {"user": 7}, {"user": [1], "item": {2}}], ids=str)
+def test_an_odd_record_is_read_alone(odd: object) -> None:
+    """Not even the first of all: it decides neither who reads the source nor which columns there are."""
+    for rows in ([*RECORDS, odd], [odd, *RECORDS], [odd]):
+        with suppress(DataError):  # a value that no column has is said of its column, whatever stands beside it
+            found = dps.Dataset(records(rows=rows), user="user", item="item").users(epsilon=100)
+            assert "dps-rows 1.2" in str(found)
+
+
 def test_who_is_not_broken_answers(tmp_path: Path) -> None:
     with written(tmp_path, "import nothing_of_this_name"):
-        assert "dps-rows 1.2" in str(dps.Dataset(RECORDS, user="user", item="item").users(epsilon=1))
+        assert "dps-rows 1.2" in str(dps.Dataset(records(), user="user", item="item").users(epsilon=1))
 
 
 def test_two_packages_for_one_source_are_refused(tmp_path: Path) -> None:
@@ -204,7 +255,7 @@ def test_two_packages_for_one_source_are_refused(tmp_path: Path) -> None:
         written(tmp_path, "def opens(source, table): return {'user': [1], 'item': [2]}", name="dps-second"),
         pytest.raises(SourceError, match=r"be read by one package, got dps-.* and dps-"),
     ):
-        dps.Dataset(RECORDS, user="user", item="item").users(epsilon=1)
+        dps.Dataset(records(), user="user", item="item").users(epsilon=1)
 
 
 def test_nobody_reads_it() -> None:
@@ -216,10 +267,35 @@ def test_nobody_reads_it() -> None:
 
 
 def test_a_gateway_asks_no_package_that_its_settings_do_not_name(tmp_path: Path) -> None:
-    import_module("dps_rows.records").NAMED["plays"] = [{**record, "artist": record["item"]} for record in RECORDS]
+    plays = [{**record, "artist": record["item"]} for record in RECORDS]
+    import_module("dps_rows.records").NAMED["plays"] = records(("user", "item", "country", "artist"), plays)
     text = FEWEST.replace('"plays.parquet"', '"records://plays"\noutside = "PACKAGE"\nsizes.rows = 1000')
     with pytest.raises(DpselectError, match="outside must name the package that reads records:// addresses"):
         read_text(text.replace('outside = "PACKAGE"\n', ""), tmp_path)
     assert check_sources(read_text(text.replace("PACKAGE", "DPS_Rows"), tmp_path)) == []
     (found,) = check_sources(read_text(text.replace("PACKAGE", "dps-other"), tmp_path))
     assert "no other package reads it; asked: dps-other, which has no entry point" in found
+
+
+def test_a_package_that_fails_at_a_gateway_is_told_when_an_answer_would_be(tmp_path: Path) -> None:
+    """It may have read rows by then: a failure at once would tell whoever asks what a row does."""
+    code = "def opens(source, table):\n    raise ValueError('secret')"
+    with written(tmp_path, code, name="dps-late"):
+        source = '"late://plays"\noutside = "dps-late"\nsizes.rows = 1000'
+        text = FEWEST.replace('"plays.parquet"', source).replace(
+            'role = "analyst"', 'role = "analyst"\nquota = { epsilon = 2, delta = "1e-6" }'
+        )
+        gateway = Gateway(read_text(text, tmp_path), Log(StringIO()))
+        question = {"verb": "top_k", "k": 1, "epsilon": "1/2", "delta": "1e-8"}
+        waits: list[bool] = []
+        with patch.object(Turn, "wait", lambda turn: waits.append(turn.read)):
+            gateway.start()
+            try:
+                number = gateway.ask(gateway.settings.people["ann"], question)["id"]
+                while (job := gateway.jobs.find(number)) is None or job.state.value in ("queued", "running"):
+                    sleep(0.01)
+            finally:
+                gateway.stop()
+    assert waits == [True]
+    assert job.problem is not None
+    assert "secret" not in str(job.problem)

@@ -5,18 +5,21 @@ What such a package does with the rows is in its own hands, so every answer name
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isfunction
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from dpselect.engines.address import Address
 from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.questions_by_group import GroupedEngine
-from dpselect.errors import DataError, ParameterError, SourceError, UnknownSourceError
+from dpselect.errors import DataError, DpselectError, ParameterError, SourceError, UnknownSourceError
 
 SOURCES, ENGINES = "dpselect.sources", "dpselect.engines"
 """The groups of entry points: of those that give rows, and of those that count them."""
@@ -65,19 +68,26 @@ class Reader:
 
     def open(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
         """Open the engine over what the package gave, and try its columns."""
+        databases = list[Database]()
         with self.naming_errors():
             engine = (
-                self._open_database(offer, address, arguments) if self.counts else _open_rows(offer, address, arguments)
+                self._open_database(offer, address, arguments, databases)
+                if self.counts
+                else _open_rows(offer, address, arguments)
             )
             try:
                 engine.try_columns()
             except BaseException:
                 engine.close()
                 raise
+        for database in databases:
+            self._name_errors_of(database)
         engine.outside = str(self)
         return engine
 
-    def _open_database(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
+    def _open_database(
+        self, offer: Any, address: Address, arguments: Mapping[str, Any], databases: list[Database]
+    ) -> GroupedEngine:
         if address.types:
             raise SourceError("types", "be left out for rows that another package counts", "some")
 
@@ -85,6 +95,7 @@ class Reader:
             database = offer(request)
             if not isinstance(database, Database):
                 raise self._other_type(database)
+            databases.append(database)
             return database
 
         return GroupedEngine(open_database, address, **arguments)
@@ -94,17 +105,39 @@ class Reader:
         """Name the package in every error; those of its own are of fixed text, for theirs may quote rows."""
         try:
             yield
-        except UnknownSourceError as error:
-            raise self.error(f"is {_MUST_BE[self.entry_point.group]}", error.came) from None
-        except ParameterError as error:
-            hint = self._with_package(error.hint)
-            raise SourceError(error.parameter, error.must, error.came, hint) from None
-        except DataError as error:
-            raise DataError(str(error).partition("\nhint: ")[0], self._with_package(error.hint)) from None
         except Exception as error:
-            raise self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}") from None
+            raise self._with_package(error) from None
 
-    def _with_package(self, hint: str | None) -> str:
+    def _with_package(self, error: Exception) -> Exception:
+        if not _is_ours(error):
+            return self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}")
+        if isinstance(error, UnknownSourceError):
+            return self.error(f"is {_MUST_BE[self.entry_point.group]}", error.came)
+        if isinstance(error, ParameterError):
+            return SourceError(error.parameter, error.must, error.came, self._hint(error.hint))
+        assert isinstance(error, DpselectError)
+        return DataError(str(error).partition("\nhint: ")[0], self._hint(error.hint))
+
+    def _name_errors_of(self, database: Database) -> None:
+        """Make what an open database raises while it counts a DataError of fixed text, which names the package."""
+
+        def named(method: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **options: Any) -> Any:
+                try:
+                    return method(*arguments, **options)
+                except Exception as error:
+                    if _is_ours(error):
+                        raise
+                    place = f"a {type(error).__name__} {_place_of(error)}"
+                    raise DataError(f"{self} failed while it counted rows: {place}", self._hint(None)) from None
+
+            return call
+
+        for name, member in vars(Database).items():
+            if isfunction(member) and not name.startswith("_"):
+                object.__setattr__(database, name, named(getattr(database, name)))
+
+    def _hint(self, hint: str | None) -> str:
         sentence = f"the rows are those of {self}, which is not part of dpselect"
         return sentence if hint is None or sentence in hint else f"{hint}; {sentence}"
 
@@ -152,7 +185,7 @@ def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> 
     """Open DuckDB's engine over rows in this process; a name of files is none."""
     from dpselect.engines.duckdb.engine import DuckDBEngine
 
-    if isinstance(rows, (str, bytes, Path, list, tuple)):
+    if isinstance(rows, (str, bytes, os.PathLike, list, tuple)):
         raise UnknownSourceError("source", "be rows", f"a value of type {type(rows).__name__}")
     return DuckDBEngine(Address.parse(rows, types=address.types), **arguments)
 
@@ -168,9 +201,21 @@ def _normal(name: str) -> str:
     return re.sub("[-_.]+", "-", name).lower()
 
 
-def _place_of(error: BaseException) -> str:
-    """Return where an error was raised: its text may quote rows."""
+def _raised_at(error: BaseException) -> TracebackType | None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
+    return trace
+
+
+def _is_ours(error: Exception) -> bool:
+    """Return whether a module of dpselect raised an error of its own, whose text quotes no row."""
+    trace = _raised_at(error)
+    raised_here = trace is None or str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == "dpselect"
+    return raised_here and isinstance(error, DpselectError)
+
+
+def _place_of(error: BaseException) -> str:
+    """Return where an error was raised: its text may quote rows."""
+    trace = _raised_at(error)
     return "" if trace is None else f"in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

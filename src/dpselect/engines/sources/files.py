@@ -80,7 +80,12 @@ def find_files(source: object) -> Files:
         folder = os.path.expanduser(os.fsdecode(sources[0]))
         if is_delta(folder):
             return _delta(folder)
-    paths_and_roots = [(path, _root(element)) for element in sources for path in _expand_element(element)]
+    try:
+        paths_and_roots = [(path, _root(element)) for element in sources for path in _expand_element(element)]
+    except UnknownSourceError as error:
+        if len(sources) > 1 and any(isinstance(element, (str, os.PathLike)) for element in sources):
+            raise SourceError(error.parameter, error.must, error.came, error.hint) from None  # paths are no package's
+        raise
     paths = [path for path, _ in paths_and_roots]
     kinds = sorted({kind_of(path) for path in paths})
     if len(kinds) > 1:

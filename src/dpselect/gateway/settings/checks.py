@@ -51,7 +51,7 @@ def _addresses(settings: Settings) -> Iterator[str]:
 
 
 def _has_password(address: str) -> bool:
-    if Address.parse(address).kind is not SourceKind.POSTGRES:
+    if Address.parse(address).kind not in (SourceKind.POSTGRES, SourceKind.OUTSIDE):
         return False
     try:
         parts = urlsplit(address)
@@ -115,7 +115,7 @@ def missing_in_sources(settings: Settings) -> list[str]:
     return [
         f"[data.{data.name}] types.{sentence}"
         for data in settings.data.values()
-        if data.types
+        if data.types and data.outside is None  # another package declares its types
         for sentence in missing_as_declared(plain(data.source), data.types, table=data.table)
     ]
 

@@ -1,13 +1,22 @@
-"""Rows as a list of dicts, or at an address records://NAME, under which a program has put such a list."""
-
-NAMED: dict[str, list[dict[str, object]]] = {}
+"""Records with columns that are named, or at an address records://NAME, under which a program has put such records."""
 
 
-def open_rows(source, table):  # noqa: ARG001 - a list has no tables
-    """Return the columns of a list of records, each of which may lack some; None for anything else."""
-    if isinstance(source, str):
-        source = NAMED.get(source.removeprefix("records://")) if source.startswith("records://") else None
-    if not isinstance(source, list) or not all(isinstance(record, dict) for record in source):
+class Records:
+    """Dicts, of which these columns are read: what is no dict, or lacks a column, is missing there. No row decides."""
+
+    def __init__(self, columns, records=()):
+        self.columns = tuple(columns)
+        self.records = list(records)
+
+
+NAMED: dict[str, Records] = {}
+
+
+def open_rows(source, table):  # noqa: ARG001 - records have no tables
+    """Return the columns of records; None for anything else."""
+    if isinstance(source, str) and source.startswith("records://"):
+        source = NAMED.get(source.removeprefix("records://"))
+    if not isinstance(source, Records):
         return None
-    names = dict.fromkeys(name for record in source for name in record)
-    return {name: [record.get(name) for record in source] for name in names}
+    dicts = [record if isinstance(record, dict) else {} for record in source.records]
+    return {name: [record.get(name) for record in dicts] for name in source.columns}
