@@ -146,9 +146,8 @@ class Runner:
             snapshot=data.snapshot,
             approved_by=job.approved_by,
         )
-        turn.read = (
-            data.outside is not None
-        )  # a package may read rows when it opens: whatever follows is told at the end
+        # A package may read rows as it opens a source: what follows is told when an answer would be.
+        turn.read = data.outside is not None
         release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.over = True
         answer = self._jobs.record_answer(job, budget.settlement)
