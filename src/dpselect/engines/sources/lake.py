@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
-from dpselect.engines.duckdb.workspace import literal, quoted
+from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
@@ -190,16 +190,21 @@ def read_batches(path: str, table: str, schema: Any) -> Iterator[Any]:
     import pyarrow as arrow
 
     # Of a name alone that is no column any more SQLite makes a text, which all rows would have.
-    forms = [_value_form(f"{quoted(table)}.{quoted(field.name)}", field.type) for field in schema]
+    forms = [_value_form(f"{_quote(table)}.{_quote(field.name)}", field.type) for field in schema]
     with closing(_connect(path)) as connection:
         connection.text_factory = _decode
-        rows = connection.execute(f"SELECT {', '.join(forms)} FROM {quoted(table)}")
+        rows = connection.execute(f"SELECT {', '.join(forms)} FROM {_quote(table)}")
         while fetched := rows.fetchmany(ROWS):
             columns = [
                 arrow.array(_format_reals(values) if field.type == arrow.string() else values, field.type)
                 for values, field in zip(zip(*fetched, strict=True), schema, strict=True)
             ]
             yield arrow.record_batch(columns, schema=schema)
+
+
+def _quote(name: str) -> str:
+    """Return a name in quotes; `quoted` would be called by whichever thread of DuckDB pulls the batches."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _value_form(column: str, arrow_type: Any) -> str:
