@@ -84,7 +84,7 @@ class Split(ParameterSet):
 
 def _parse_database(name: str, value: object) -> object:
     if value is None or isinstance(value, (list, tuple, ParameterSet)):
-        requirement = "be a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address"
+        requirement = "be a DuckDB file or connection, a Spark session, or a postgresql://, spark: or iceberg: address"
         raise ParameterError(name, requirement, came(value))
     return value
 
@@ -107,14 +107,14 @@ def _parse_table(name: str, value: object) -> str:
 
 @frozen
 class Table(ParameterSet):
-    """A source of a Dataset: a table or view that DuckDB, PostgreSQL or Spark reads.
+    """A source of a Dataset: a table or view that DuckDB, PostgreSQL, Spark or an Iceberg catalog has.
 
     The name may include its schema, as in "shop.orders" (docs/data.md).
     """
 
     database: object = param(
         ParameterKind(_parse_database, "TEXT", _database_to_json, python=_format_source),
-        help="a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address",
+        help="a DuckDB file or connection, a Spark session, or a postgresql://, spark: or iceberg: address",
         flat="source",
     )
     name: str = param(ParameterKind(_parse_table, "TEXT"), help="the name of a table in the database", flat="table")

@@ -29,6 +29,38 @@ def _delta(rows: Rows, folder: Path) -> object:
     return str(folder / "rows")
 
 
+# Those whose files alone are not their rows are read by PyArrow.
+@kind("Delta with mapped columns", _DELTA, cannot=_CANNOT, like="pyarrow")
+def _mapped_delta(rows: Rows, folder: Path) -> object:
+    import deltalake
+
+    mapping = {"delta.columnMapping.mode": "name"}
+    deltalake.write_deltalake(folder / "rows", arrow_table(rows), configuration=mapping)
+    return str(folder / "rows")
+
+
+@kind("Delta with deleted rows", _DELTA, cannot=_CANNOT, like="pyarrow")
+def _delta_with_deleted_rows(rows: Rows, folder: Path) -> object:
+    """The first row stands there twice, and one of them is deleted."""
+    import deltalake
+    import pyarrow as pa
+
+    from tests.lakes import with_row_deleted
+
+    table = arrow_table(rows)
+    vectors = {"delta.enableDeletionVectors": "true"}
+    deltalake.write_deltalake(folder / "rows", pa.concat_tables([table.slice(0, 1), table]), configuration=vectors)
+    return with_row_deleted(folder / "rows", 0)
+
+
+@kind("Arrow dataset", _DELTA, cannot=_CANNOT, like="pyarrow")
+def _arrow_dataset(rows: Rows, folder: Path) -> object:
+    from pyarrow import dataset
+
+    pq.write_table(arrow_table(rows), folder / "rows.parquet")
+    return dataset.dataset(folder / "rows.parquet")
+
+
 # Its writer refuses days beyond those of Python: they are no rows of such a table.
 @kind("Iceberg", _DELTA, cannot=f"{_CANNOT}, beyond", like="pyarrow")
 def _iceberg(rows: Rows, folder: Path) -> object:

@@ -41,9 +41,8 @@ PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # Readers of text files and of frames run in threads of the engine, which asks for batches when it has room.
 READERS = (
     "engines/sources/arrow_lines.py", "engines/sources/text_", "engines/sources/scans/lines.py",
-    "engines/sources/frames.py", "engines/sources/columns.py", "engines/sources/columns.py",
-    "engines/sources/objects.py", "engines/sources/lake.py", "engines/sources/iceberg_tables.py",
-    "engines/sources/lake.py",
+    "engines/sources/frames.py", "engines/sources/columns.py", "engines/sources/objects.py",
+    "engines/sources/lake.py", "engines/sources/iceberg_tables.py", "engines/sources/delta_rows.py",
 )  # fmt: skip
 BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",

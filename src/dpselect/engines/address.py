@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import kind_of, prepared_path
-from dpselect.engines.sources.tables import REMOTE, is_lake
+from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE, is_iceberg_object, is_lake
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class SourceKind(Enum):
     POSTGRES = auto()
     SPARK = auto()
     IBIS = auto()
+    ICEBERG = auto()  # a table of a catalog, by its name or as an object of pyiceberg
     REMOTE = auto()  # a file at an address
     OUTSIDE = auto()  # an address that nothing here reads: another package may
     PATHS = auto()  # files, folders or patterns on this machine
@@ -53,6 +54,8 @@ class Address:
                 kind = SourceKind.POSTGRES
             case str() if source.startswith(SPARK_PREFIX):
                 kind = SourceKind.SPARK
+            case str() if source.startswith(ICEBERG_PREFIX):
+                kind = SourceKind.ICEBERG
             case str() if source.startswith(REMOTE):
                 kind = SourceKind.REMOTE
             case str() if "://" in source:
@@ -68,6 +71,8 @@ class Address:
                     if _is_ibis(source)
                     else SourceKind.SPARK
                     if _is_of_spark(source)
+                    else SourceKind.ICEBERG
+                    if is_iceberg_object(source)
                     else SourceKind.OBJECT
                 )
         return cls(kind, source, table, csv, types or {})
@@ -85,7 +90,7 @@ class Address:
     @property
     def is_lake(self) -> bool:
         """True if the source is Parquet at an address, an Iceberg table, or SQLite."""
-        return is_lake(self.source)
+        return self.kind is SourceKind.ICEBERG or is_lake(self.source)
 
     @property
     def file_kind(self) -> str | None:

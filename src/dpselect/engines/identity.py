@@ -42,6 +42,8 @@ def display_name(source: object) -> str:
             from dpselect.engines.spark.source import display_name
 
             return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+        case SourceKind.ICEBERG if isinstance(source, str):
+            return repr(source)
         case SourceKind.REMOTE | SourceKind.OUTSIDE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
@@ -69,6 +71,12 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
             from dpselect.engines.sources.wrapped import ledger_name
 
             return ledger_name(source), False
+        case SourceKind.ICEBERG:
+            from dpselect.engines.sources.iceberg_catalogs import identify_state
+
+            with suppress(Exception):  # whoever opens it says what is wrong
+                return identify_state(source, address.table), True
+            return source if isinstance(source, str) else "pyiceberg", False
         case SourceKind.REMOTE | SourceKind.OUTSIDE:
             return _remote(source), False
     stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None
@@ -105,7 +113,7 @@ def _fingerprint(source: object) -> Json:
     # A database may have its newest rows beside it, under the name by which we open it.
     logs = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
-        return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, logs))]
+        return [_stamp(path) for path in (*files.paths, *files.log, *filter(os.path.exists, logs))]
     except OSError:
         return None
 

@@ -27,7 +27,6 @@ from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find_files, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
-from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sql.numbers import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
@@ -268,7 +267,7 @@ def _refuse_other_types(rules: Rules, previous: Rules) -> None:
 def _sources(address: Address, previous: State | None) -> tuple[Any, ...]:
     """Return what rows were read from, by the contents of files. A table in memory is not known again."""
     identity, pinned = identify_source(address, is_named=True)
-    digests = [(path, _digest(path, address.table)) for path in _files(address.source)] if pinned else []
+    digests = [(path, _digest(path, address.table)) for path in _files(address)] if pinned else []
     known_digests = {
         digest for source in ([] if previous is None else previous.sources) for digest in source["digests"]
     }
@@ -281,13 +280,15 @@ def _sources(address: Address, previous: State | None) -> tuple[Any, ...]:
     return (*([] if previous is None else previous.sources), source)
 
 
-def _files(source: object) -> Sequence[str]:
+def _files(address: Address) -> Sequence[str]:
     """Return the files that hold the rows of a source."""
-    if not is_lake(source):
-        return find_files(source).paths
-    from dpselect.engines.sources.lake import files_of
+    if not address.is_lake:
+        return find_files(address.source).paths
+    from dpselect.engines.sources.lake import files_of, files_of_iceberg
 
-    return files_of(source)
+    if address.kind is SourceKind.ICEBERG:
+        return files_of_iceberg(address.source, address.table)
+    return files_of(address.source)
 
 
 def _digest(path: str, table: str | None) -> str:

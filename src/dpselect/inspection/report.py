@@ -103,10 +103,11 @@ def missing_as_declared(source: object, types: Types, *, table: str | None = Non
 
 
 def _files(address: Address) -> Files | None:
-    """Return the files of a source; none where it is something else."""
+    """Return the files of a source; none where it is something else, or its files alone are not its rows."""
     source = address.source
     is_path = address.kind is SourceKind.PATHS and "://" not in str(source)
-    return find_files(source) if is_path and not is_lake(source) else None
+    files = find_files(source) if is_path and not is_lake(source) else None
+    return None if files is None or files.kind == "delta" else files
 
 
 def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:

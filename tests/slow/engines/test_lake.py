@@ -6,14 +6,11 @@ import json
 import re
 import shutil
 import sqlite3
-import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import deltalake
 import numpy as np
@@ -26,45 +23,11 @@ from dpselect.engines.address import Address
 from dpselect.engines.identity import identify_source
 from dpselect.engines.sources.iceberg_tables import metadata_of
 from dpselect.engines.sources.lake import open_lake
+from tests.lakes import ALL, OLD, ROWS, bucket, catalog_of, counted, declared, delta, iceberg
 from tests.replay.lake_kinds import AT, stored
 
-ROWS = pa.table({"user": np.arange(600) % 300, "item": ["a", "b", "c"] * 200, "n": np.arange(600) % 7})
-OLD = pa.table({"user": [1000, 1001], "item": ["old", "old"], "n": [1, 1]})
+__all__ = ["bucket"]  # a fixture
 DAYS = pa.array([*[20_000] * 300, *[20_040] * 300], pa.date32())
-
-
-def counted(source: object, budget: dps.Budget | None = None, **more: object) -> dict[object, int]:
-    """True numbers, all but certainly: the budget is large."""
-    data = dps.Dataset(source, user="user", item="item", budget=budget, **more)
-    return {one.item: one.count for one in data.histogram(["a", "b", "c", "old"], epsilon=200)}
-
-
-ALL = {"a": 100, "b": 100, "c": 100, "old": 0}
-
-
-def delta(folder: Path, *versions: pa.Table, **more: object) -> str:
-    """A Delta table; each version replaces the one before, whose files stay."""
-    for rows in versions:
-        deltalake.write_deltalake(folder, rows, mode="overwrite", schema_mode="overwrite", **more)
-    return str(folder)
-
-
-def catalog_of(folder: Path, *versions: pa.Table) -> Any:
-    """An Iceberg table, as its catalog has it."""
-    from pyiceberg.catalog.sql import SqlCatalog
-
-    catalog = SqlCatalog("tests", uri="sqlite://", warehouse=folder.as_uri())
-    catalog.create_namespace("events")
-    table = catalog.create_table("events.rows", schema=versions[0].schema)
-    first, *others = versions
-    table.append(first)
-    for rows in others:
-        table.overwrite(rows)
-    return table
-
-
-def iceberg(folder: Path, *versions: pa.Table) -> str:
-    return catalog_of(folder, *versions).location().removeprefix("file://")
 
 
 def sqlite(path: Path, rows: pa.Table) -> str:
@@ -162,14 +125,6 @@ def test_parts_of_a_delta_table_have_the_types_that_it_declares(tmp_path):
     assert some.during("2024-11").histogram(["a"], epsilon=200)[0].count == 100
 
 
-def declared(folder: Path, **configuration: str) -> str:
-    """A Delta table of ROWS that declares something."""
-    schema = deltalake.Schema.from_arrow(ROWS.schema)
-    deltalake.DeltaTable.create(folder, schema, configuration=configuration)
-    deltalake.write_deltalake(folder, ROWS, mode="append")
-    return str(folder)
-
-
 @pytest.mark.parametrize(
     "configuration",
     [
@@ -180,43 +135,6 @@ def declared(folder: Path, **configuration: str) -> str:
 )
 def test_a_delta_table_may_declare_what_it_does_not_use(configuration, tmp_path):
     assert counted(declared(tmp_path / "rows", **configuration)) == ALL
-
-
-def with_deleted_rows(folder: Path) -> str:
-    """A Delta table with a file of which one row is deleted by a bitmap in the log."""
-    place = declared(folder, **{"delta.enableDeletionVectors": "true"})
-    *_, last = sorted((folder / "_delta_log").glob("*.json"))
-    (added,) = (json.loads(line)["add"] for line in last.read_text().splitlines() if '"add"' in line)
-    removed = {"path": added["path"], "deletionTimestamp": 1, "dataChange": True, "size": added["size"]}
-    lines = [{"remove": removed}, {"add": {**added, "deletionVector": bitmap(1)}}]
-    log = last.with_name(f"{int(last.stem) + 1:020d}.json")
-    log.write_text("\n".join(map(json.dumps, lines)))
-    return place
-
-
-def bitmap(row: int) -> dict[str, object]:
-    """A deletion vector of one row: a roaring bitmap in base 85 of ZeroMQ's letters."""
-    letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-    data = struct.pack("<IQIIIHHIH", 1681511377, 1, 0, 12346, 1, 0, 0, 16, row) + b"\0\0"
-    words = [int.from_bytes(data[at : at + 4], "big") for at in range(0, len(data), 4)]
-    text = "".join(letters[word // 85**place % 85] for word in words for place in (4, 3, 2, 1, 0))
-    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data), "cardinality": 1}
-
-
-@pytest.mark.parametrize("feature", ["deletionVectors", "columnMapping"])
-def test_the_line_for_a_delta_table_whose_files_are_not_its_rows_reads_it(feature, tmp_path):
-    if feature == "deletionVectors":
-        place = with_deleted_rows(tmp_path / "rows")
-    else:
-        place = declared(tmp_path / "rows", **{"delta.columnMapping.mode": "name"})
-    with pytest.raises(
-        dps.ParameterError, match=f"be a Delta table whose files are its rows, got {feature}"
-    ) as refused:
-        counted(place)
-    line = str(refused.value).partition(": pass ")[2].partition(" for its DeltaTable")[0]
-    rows = eval(line, {"pa": pa, "deltalake": deltalake, "table": deltalake.DeltaTable(place)})
-    assert rows.num_rows == 600 - (feature == "deletionVectors")
-    assert counted(rows) == ALL
 
 
 def test_an_empty_part_of_a_delta_table_is_null(tmp_path):
@@ -234,14 +152,6 @@ def test_a_delta_table_in_hand_is_its_version(tmp_path):
     assert counted(table) == ALL
     table.load_as_version(0)
     assert counted(table) == {**dict.fromkeys(ALL, 0), "old": 2}
-
-
-def test_an_iceberg_table_in_hand_is_read_and_a_scan_of_it_is_refused(tmp_path):
-    table = catalog_of(tmp_path / "rows", OLD, ROWS)
-    assert counted(table) == ALL
-    with pytest.raises(dps.ParameterError, match=r"pass the Arrow table that its to_arrow\(\) makes"):
-        counted(table.scan())
-    assert counted(table.scan().to_arrow()) == ALL
 
 
 def test_a_table_of_sqlite_is_named(tmp_path):
@@ -267,73 +177,6 @@ def test_parquet_at_an_address(scheme, parquet):
     assert counted(stored(parquet, scheme)) == ALL
 
 
-@pytest.fixture
-def bucket(tmp_path, monkeypatch) -> Iterator[tuple[Path, Callable[[str], str]]]:
-    """A folder, and the address of what is below it, at a server that lists objects as S3 does."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
-    (tmp_path / "bucket").mkdir()
-    handler = type("Handler", (Objects,), {"root": tmp_path})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        behind = f"?{AT}=127.0.0.1:{server.server_port}&scheme=http"
-        yield tmp_path / "bucket", lambda path: f"s3://bucket{path}{behind}"
-        server.shutdown()
-
-
-class Objects(BaseHTTPRequestHandler):
-    """As much of S3 as a reader asks for: lists, sizes, and ranges of bytes."""
-
-    root: Path
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-    def do_HEAD(self) -> None:
-        self.answer()
-
-    def do_GET(self) -> None:
-        self.answer()
-
-    def answer(self) -> None:
-        asked = urlsplit(self.path)
-        query, path = parse_qs(asked.query, keep_blank_values=True), self.root / unquote(asked.path).strip("/")
-        if "list-type" in query:
-            self.send(200, self.listed(path, query["prefix"][0] if "prefix" in query else "", "delimiter" in query))
-        elif path.is_dir() and path.parent == self.root:
-            self.send(200, b"")
-        elif not path.is_file():
-            self.send(404, b"")
-        else:
-            found, of = path.read_bytes(), self.headers.get("Range")
-            first, last = map(int, of.removeprefix("bytes=").split("-")) if of else (0, len(found) - 1)
-            said = {"Content-Range": f"bytes {first}-{last}/{len(found)}"} if of else {}
-            self.send(206 if of else 200, found[first : last + 1], **said)
-
-    def listed(self, bucket: Path, prefix: str, one_level: bool) -> bytes:
-        names = [one.relative_to(bucket).as_posix() for one in sorted(bucket.rglob("*")) if one.is_file()]
-        names = [name for name in names if name.startswith(prefix)]
-        below = {prefix + name[len(prefix) :].partition("/")[0] + "/" for name in names if "/" in name[len(prefix) :]}
-        if one_level:
-            names = [name for name in names if "/" not in name[len(prefix) :]]
-        sizes = {name: (bucket / name).stat().st_size for name in names}
-        day = "<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
-        said = "".join(f"<Contents><Key>{name}</Key><Size>{sizes[name]}</Size>{day}</Contents>" for name in names)
-        if one_level:
-            said += "".join(f"<CommonPrefixes><Prefix>{one}</Prefix></CommonPrefixes>" for one in sorted(below))
-        space = "http://s3.amazonaws.com/doc/2006-03-01/"
-        said = f"<KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>{said}"
-        return f'<?xml version="1.0"?><ListBucketResult xmlns="{space}">{said}</ListBucketResult>'.encode()
-
-    def send(self, status: int, body: bytes, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-
 def test_a_server_without_ranges_of_bytes_is_told_from_a_table_that_is_none(tmp_path):
     pq.write_table(pa.table({"user": np.random.default_rng(1).integers(0, 2**60, 50_000)}), tmp_path / "rows.parquet")
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
@@ -352,15 +195,6 @@ def test_no_message_shows_what_stands_behind_the_address(parquet):
     with pytest.raises(dps.ParameterError, match="name no user or secret in an address") as refused:
         counted("s3://ann:secret@shop/rows.parquet")
     assert "secret@" not in str(refused.value)
-
-
-def test_a_table_at_an_address_is_refused(bucket):
-    """Rows that were deleted since would count too."""
-    where, at = bucket
-    delta(where / "rows", OLD, ROWS)
-    for folder in ("/rows", ""):
-        with pytest.raises(dps.ParameterError, match="hold no Delta or Iceberg table"):
-            counted(at(folder))
 
 
 def test_which_value_a_row_has_stops_no_question_at_an_address(bucket):

@@ -12,7 +12,7 @@ from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.parquet import parquet_scan
 from dpselect.engines.sources.scans.scan import Scan
-from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
+from dpselect.engines.sources.tables import is_delta_table, refuse_table
 from dpselect.errors import SourceError, UnknownSourceError, came
 
 _MUST = (
@@ -32,17 +32,24 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
     source, table, csv = home.source, home.table, home.csv
-    if is_lake(source) or is_iceberg_table(source):
-        from dpselect.engines.sources.lake import open_lake
+    if home.is_lake:
+        from dpselect.engines.sources.lake import open_iceberg, open_lake
         from dpselect.engines.sources.scans.frames import FrameScan
 
-        lake = open_lake(source, table)
+        lake = open_iceberg(source, table) if home.kind is SourceKind.ICEBERG else open_lake(source, table)
         return FrameScan(lake.names, lake, fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)) or is_delta_table(source):
         files = find_files(source)
         if csv != USUAL_CSV and files.kind not in ("csv", "tsv"):
             name, value = next(iter(csv.unusual_options.items()))
             raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
+        if files.kind == "delta":
+            from dpselect.engines.sources.delta_rows import open_delta_rows
+            from dpselect.engines.sources.scans.frames import FrameScan
+
+            refuse_table(table)
+            rows = workspace.guarded(lambda: open_delta_rows(files.delta))
+            return FrameScan(rows.names, rows, fixed=True)
         if files.kind == "duckdb":
             from dpselect.engines.duckdb.catalog import open_database_table
 

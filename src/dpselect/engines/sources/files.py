@@ -5,8 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,8 @@ from dpselect.engines.sources.tables import (
     is_lake,
     is_table,
     redact_address,
-    refuse_missing_package,
 )
-from dpselect.errors import DataError, SourceError, UnknownSourceError, missing_source_error
+from dpselect.errors import SourceError, UnknownSourceError, missing_source_error
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -67,6 +65,10 @@ class Files:
     parts: tuple[str, ...] | None = None
     roots: tuple[str | None, ...] = ()
     """Of each path the start below which names of folders are columns; None for a file that was named itself."""
+    log: tuple[str, ...] = ()
+    """The files that say which rows of the others there are, where these alone do not."""
+    delta: Any = None
+    """The DeltaTable, where its files alone are not its rows: of the kind "delta"."""
 
 
 def find_files(source: object) -> Files:
@@ -225,67 +227,18 @@ def _is_data(name: str) -> bool:
     return name.lower().endswith((*endings, *UNCLEAR))
 
 
-# Of Delta's features those that leave each file as it is: a row is in it, and called as it is there.
-_PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "variantType", "variantType-preview",
-          "variantShredding", "variantShredding-preview"}  # fmt: skip
-_TYPES = {
-    "string": "VARCHAR", "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT",
-    "float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE",
-    "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP",
-    "array": "INTEGER[]", "map": "MAP(INTEGER, INTEGER)", "struct": "STRUCT(x INTEGER)",
-    "variant": "STRUCT(x INTEGER)",
-}  # fmt: skip
-
-
 def _delta(source: Any) -> Files:
     """Return the files that a Delta table has now, or that a DeltaTable has, which may be of an older version."""
-    folder = source if isinstance(source, str) else unquote(source.table_uri.removeprefix("file://")).rstrip("/")
-    line = (
-        'pa.table(deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t")) for its DeltaTable `table`'
-    )
-    if "://" in folder:
-        raise SourceError(
-            "source", "be a DeltaTable of a folder on this machine", redact_address(folder), f"pass {line}"
-        )
-    if re.search("%[0-9A-Fa-f]{2}", folder):  # which the package takes for another letter, and so another folder
-        raise SourceError("source", "be a Delta table whose path has no % before two digits", repr(folder))
-    with refuse_missing_package("lake"):
-        from deltalake import DeltaTable
-    wrong = ""
-    try:
-        table = DeltaTable(source) if isinstance(source, str) else source
-        features = _features_in_use(table)
-        root, uris = table.table_uri.removeprefix("file://"), table.file_uris()  # the root alone is written as in a URI
-        fields = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
-        parts = tuple(table.metadata().partition_columns)
-    except Exception as error:  # whatever it is: its text may quote statistics of rows, so it is no cause
-        wrong = type(error).__name__
-    if wrong:
-        raise DataError(f"{folder} cannot be read as a Delta table ({wrong})")
-    if features:
-        hint = f"its files alone do not say which rows there are, or what columns are called: pass {line}"
-        raise SourceError("source", "be a Delta table whose files are its rows", ", ".join(features), hint)
-    paths = sorted(os.path.join(os.path.abspath(folder), uri.removeprefix(root)) for uri in uris)
-    # A part that is bytes is written as text.
-    types = {name: "VARCHAR" if name in parts and sort == "binary" else _sql(sort) for name, sort in fields.items()}
-    return Files(
-        "parquet", tuple(paths), tuple(types.items()), parts, (os.path.join(os.path.abspath(folder), ""),) * len(paths)
-    )
+    from dpselect.engines.sources.delta_tables import declared_types, open_table
 
-
-def _features_in_use(table: Any) -> list[str]:
-    """Return the features by which rows of a Delta table are not those of its files; a declared one may be unused."""
-    protocol = table.protocol()
-    features = set(protocol.reader_features or ()) - _PLAIN
-    if protocol.min_reader_version == 2:  # which is that of column mapping
-        features.add("columnMapping")
-    unused: dict[str, Callable[[], bool]] = {
-        "columnMapping": lambda: table.metadata().configuration.get("delta.columnMapping.mode", "none") == "none",
-        "deletionVectors": lambda: not any(batch.num_rows for batch in table.deletion_vectors()),
-        "typeWidening": lambda: all("delta.typeChanges" not in field.to_json() for field in table.schema().fields),
-    }
-    return sorted(name for name in features if name not in unused or not unused[name]())
-
-
-def _sql(sort: str) -> str:
-    return _TYPES.get(sort, sort.upper() if sort.startswith("decimal(") else "VARCHAR")
+    table, is_of_files = open_table(source)
+    if not table.table_uri.startswith("file://"):
+        return Files("delta", (), delta=table)
+    root = table.table_uri.removeprefix("file://")  # the root alone is written as in a URI
+    folder = os.path.join(os.path.abspath(unquote(root)), "")
+    paths = tuple(sorted(os.path.join(folder, uri.removeprefix(root)) for uri in table.file_uris()))
+    if not is_of_files:
+        log = os.path.join(folder, "_delta_log", f"{table.version():020}.json")
+        return Files("delta", paths, log=(log,), delta=table)
+    parts = tuple(table.metadata().partition_columns)
+    return Files("parquet", paths, declared_types(table), parts, (folder,) * len(paths))

@@ -139,6 +139,40 @@ def _reader(source: Any, failure: tuple[str, str] = _NONE) -> Any:
     raise DataError(*failure)
 
 
+def _dataset(source: Any) -> Frame:
+    """Return a dataset of PyArrow over files that declare their types, each file those of the dataset."""
+    formats = sys.modules["pyarrow.dataset"]
+    if not isinstance(source.format, (formats.ParquetFileFormat, formats.IpcFileFormat)):
+        hint = "pass the paths of its files, which are read by declared types"
+        raise SourceError("source", "be a dataset of Parquet or Arrow files", f"one of {source.format}", hint)
+    fragments = []
+    with contextlib.suppress(ValueError):  # which is what one with a filter raises
+        fragments = list(source.get_fragments())
+    if not fragments and source.files:
+        raise SourceError("source", "be a dataset without a filter", "one that has one", "filter with where=")
+    schema, partitioning = source.schema, source.partitioning
+    names, parts = _names(schema.names), set() if partitioning is None else {*partitioning.schema.names}
+
+    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+        fields = [schema.field(position) for position in positions]
+        for field in (field for field in fields if field.name not in parts):
+            for fragment in fragments:  # or a value that does not fit would stop everybody's question
+                if field.name not in fragment.physical_schema.names or field.type != (
+                    fragment.physical_schema.field(field.name).type
+                ):
+                    hint = "pass the paths of its files"
+                    requirement = f"be a dataset whose files all have {field.name!r} as {field.type}"
+                    raise SourceError("source", requirement, fragment.path, hint)
+        columns = {f"c{index}": formats.field(field.name) for index, field in enumerate(fields)}
+        types = [
+            declared_type(field, names[position], "pyarrow") for field, position in zip(fields, positions, strict=True)
+        ]
+        batches = (batch.columns for _ in range(1) for batch in source.scanner(columns=columns).to_batches())
+        return stream_of([names[position] for position in positions], types, batches, empty=empty, library="pyarrow")
+
+    return Frame(names, narrow)
+
+
 # ---- polars
 
 
@@ -283,4 +317,5 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Frame]], ...] = (
     ("pandas", ("DataFrame",), _pandas),
     ("polars", ("DataFrame", "LazyFrame"), _polars),
     ("pyarrow", ("Table", "RecordBatch"), _stream),
+    ("pyarrow.dataset", ("FileSystemDataset",), _dataset),
 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from dpselect.engines.sources.iceberg_catalogs import plan_files
 from dpselect.engines.sources.tables import (
     BESIDE,
     DESCRIPTION,
@@ -93,7 +94,7 @@ def open_table(path: str) -> tuple[Any, list[str]]:
             return super().new_input(locate(location))
 
     table.io = InFolder(table.io.properties)
-    tasks = list(table.scan().plan_files())
+    tasks = plan_files(table.scan())
     files = {locate(file.file_path) for task in tasks for file in (task.file, *task.delete_files)}
     for file in sorted(files):
         if "://" not in file and not os.path.isfile(file):
@@ -105,11 +106,11 @@ def open_table(path: str) -> tuple[Any, list[str]]:
 
 def _locator(folder: str, location: str) -> Callable[[str], str]:
     """Return what tells where a file lies: what the description puts below the place of its table is in the folder."""
-    declared = _local(location).rstrip("/")
+    declared = local_path(location).rstrip("/")
     moved = os.path.realpath(declared) != os.path.realpath(folder)
 
     def locate(file: str) -> str:
-        if (path := _local(file)).startswith(f"{declared}/"):
+        if (path := local_path(file)).startswith(f"{declared}/"):
             return folder + path[len(declared) :]
         if moved and not path.startswith(f"{folder}/"):
             hint = f"the table was at {declared}: read it there, or write it anew here"
@@ -119,7 +120,7 @@ def _locator(folder: str, location: str) -> Callable[[str], str]:
     return locate
 
 
-def _local(location: str) -> str:
+def local_path(location: str) -> str:
     """Return a place without the scheme of local files, which writers spell file:///, file:/ or not at all."""
     return re.sub("^file:(//[^/]*)?(?=/)", "", location)
 

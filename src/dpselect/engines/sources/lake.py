@@ -14,15 +14,15 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.filters.column_names import make_unique
+from dpselect.engines.sources import iceberg_catalogs
 from dpselect.engines.sources.columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
-from dpselect.engines.sources.iceberg_tables import open_table, state_files
+from dpselect.engines.sources.iceberg_tables import local_path, open_table, state_files
 from dpselect.engines.sources.tables import (
-    is_iceberg_table,
     is_remote,
     is_sqlite,
     redact_address,
@@ -53,11 +53,15 @@ def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
     return Frame(names, narrow)
 
 
-def open_lake(source: Any, table: str | None) -> Frame:
-    """Return the table that a path or an address names, or that is given. Its schema is read, and no row."""
-    if is_iceberg_table(source):
-        refuse_table(table)
-        return _iceberg(source)
+def open_iceberg(source: Any, table: str | None) -> Frame:
+    """Return a table of an Iceberg catalog, or what an object of pyiceberg reads. No row is read."""
+    scan = iceberg_catalogs.open_scan(source, table)
+    iceberg_catalogs.plan_files(scan)
+    return _iceberg(scan)
+
+
+def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
+    """Return the table that a path or an address names. Its schema is read, and no row."""
     path = os.path.expanduser(os.fsdecode(source))
     with refuse_missing_package("pyarrow" if is_sqlite(path) else "lake"):
         import pyarrow  # noqa: F401 - asked for here, where its lack is told
@@ -66,7 +70,7 @@ def open_lake(source: Any, table: str | None) -> Frame:
             return _sqlite(path, table)
         refuse_table(table)
         try:
-            return _remote(path) if is_remote(path) else _iceberg(open_table(path)[0])
+            return _remote(path) if is_remote(path) else _iceberg(open_table(path)[0].scan())
         except (SourceError, DataError, ImportError):
             raise
         except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
@@ -83,6 +87,12 @@ def files_of(source: str | os.PathLike[str]) -> list[str]:
     with refuse_missing_package("lake"):
         files = state_files(source) if is_sqlite(path) else open_table(path)[1]
     return [file for file in files if "://" not in file]
+
+
+def files_of_iceberg(source: Any, table: str | None) -> list[str]:
+    """Return the files on this machine that hold the rows of a table of a catalog."""
+    tasks = iceberg_catalogs.plan_files(iceberg_catalogs.open_scan(source, table))
+    return sorted(path for task in tasks if os.path.isfile(path := local_path(task.file.file_path)))
 
 
 # ---- each kind ----------------------------------------------------------------------------------------------
@@ -103,11 +113,13 @@ def _remote(address: str) -> Frame:
         system = fs.PyFileSystem(fs.FSSpecHandler(file_system))
     else:
         system, path = fs.FileSystem.from_uri(address)
-    table = dataset.dataset(path, filesystem=system, format="parquet")
     folder = not address.startswith("http") and system.get_file_info(path).type == fs.FileType.Directory
+    if folder and system.get_file_info(f"{path}/_delta_log").type == fs.FileType.Directory:
+        return _delta(address)
+    table = dataset.dataset(path, filesystem=system, format="parquet")
     inside = system.get_file_info(fs.FileSelector(path, recursive=True)) if folder else []
     if any(_is_of_table(info.path) for info in inside):
-        hint = "some of its files may belong to an older version; prepare it from Spark, or copy it"
+        hint = "some of its files may belong to an older version; name a Delta table itself, and Iceberg by its catalog"
         raise SourceError("source", "hold no Delta or Iceberg table at an address", redact_address(address), hint)
     # Of all files, or a value that does not fit the type of the first would stop everybody's question.
     schema = pyarrow.unify_schemas([part.physical_schema for part in table.get_fragments()]).remove_metadata()
@@ -117,20 +129,35 @@ def _remote(address: str) -> Frame:
     )
 
 
+def _delta(address: str) -> Frame:
+    """Return a Delta table at an address; what stands behind a ? is said in the words of its package."""
+    from dpselect.engines.sources.delta_rows import open_delta_rows
+    from dpselect.engines.sources.delta_tables import open_table
+
+    place, _, query = address.partition("?")
+    given = dict(parse_qsl(query))
+    options = {"region": given.get("region", "")}
+    if "endpoint_override" in given:
+        scheme = given.get("scheme", "https")
+        options |= {"endpoint": f"{scheme}://{given['endpoint_override']}", "allow_http": str(scheme == "http").lower()}
+    options = {name: option for name, option in options.items() if option}
+    return open_delta_rows(open_table(place, options)[0], address)
+
+
 def _is_of_table(path: str) -> bool:
     """Return whether an object shows that a table is there, of which some files count and others do not."""
     return "/_delta_log/" in path or ("/metadata/" in path and path.endswith(".metadata.json"))
 
 
-def _iceberg(table: Any) -> Frame:
-    """Return a table of pyiceberg, as it was opened or given."""
+def _iceberg(scan: Any) -> Frame:
+    """Return the rows of a scan of pyiceberg."""
     import pyarrow
 
-    schema = table.schema().as_arrow()
+    schema = scan.projection().as_arrow()
 
     def read(positions: Sequence[int]) -> Any:
         names = [schema.names[position] for position in positions]
-        batches = table.scan(selected_fields=tuple(names)).to_arrow_batch_reader()
+        batches = scan.update(selected_fields=tuple(names)).to_arrow_batch_reader()
         fields = pyarrow.schema([batches.schema.field(name) for name in names])
         return pyarrow.RecordBatchReader.from_batches(
             fields, (batch.select(names) for batch in batches)

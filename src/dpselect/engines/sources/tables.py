@@ -17,12 +17,16 @@ BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a rea
 STORES = ("s3://", "gs://")
 DESCRIPTION = ".metadata.json"  # of an Iceberg table
 REMOTE = (*STORES, "https://", "http://")
+ICEBERG_PREFIX = "iceberg:"  # before the name of a catalog
+_OF_ICEBERG = {"Table": "pyiceberg.table", "DataScan": "pyiceberg.table", "Catalog": "pyiceberg.catalog"}
 
 
 def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a source is Parquet at an address, an Iceberg table, or SQLite."""
+    """Return whether a source is Parquet at an address, an Iceberg table or catalog, or SQLite."""
     if not isinstance(source, (str, os.PathLike)):
         return False
+    if isinstance(source, str) and source.startswith(ICEBERG_PREFIX):
+        return True
     return is_remote(source) or is_sqlite(path_of(source)) or is_iceberg(path_of(source))
 
 
@@ -44,9 +48,9 @@ def is_delta_table(source: object) -> bool:
     return _is_instance(source, "deltalake", "DeltaTable")
 
 
-def is_iceberg_table(source: object) -> bool:
-    """Return whether it is a Table of pyiceberg, of any catalog."""
-    return _is_instance(source, "pyiceberg.table", "Table")
+def is_iceberg_object(source: object, *names: str) -> bool:
+    """Return whether it is a Table, a DataScan or a Catalog of pyiceberg, or one of those that are named."""
+    return any(_is_instance(source, _OF_ICEBERG[name], name) for name in names or _OF_ICEBERG)
 
 
 def _is_instance(source: object, package: str, name: str) -> bool:

@@ -22,7 +22,6 @@ _ARROW = "pass the result of its to_pyarrow(), which fails before anybody asks i
 _TO_ARROW = {
     ("pyarrow.dataset", "Dataset"): "to_table",  # of which one of Lance is a kind
     ("pyarrow.dataset", "Scanner"): "to_table",
-    ("pyiceberg.table", "TableScan"): "to_arrow",
 }
 
 
