@@ -51,19 +51,19 @@ def test_a_file_of_another_type_is_refused_whatever_it_holds(tmp_path):
     ("change", "message"),
     [
         (
-            lambda rows, path: rows.filter(pa.dataset.field("n") < 2),
+            lambda rows, _: rows.filter(pa.dataset.field("n") < 2),
             "be a dataset without a filter, .*\nhint: filter with where=",
         ),
         (
-            lambda rows, path: rows.scanner(),
+            lambda rows, _: rows.scanner(),
             "got an object of type Scanner\nhint: pass the Arrow table that its to_table",
         ),
         (
-            lambda rows, path: pa.dataset.dataset([rows, rows]),
+            lambda rows, _: pa.dataset.dataset([rows, rows]),
             "type UnionDataset\nhint: pass the Arrow table that its to_table",
         ),
         (
-            lambda rows, path: pa.dataset.dataset(path / "rows.csv", format="csv"),
+            lambda _, path: pa.dataset.dataset(path / "rows.csv", format="csv"),
             "be a dataset of Parquet or Arrow files",
         ),
     ],

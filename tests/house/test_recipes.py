@@ -23,7 +23,10 @@ SAMPLES: Mapping[str, tuple[set[str], str]] = {
     ),
     "Histogram": ({"def histogram", "Histogram", "HistogramPlan", "'histogram'"}, ""),
     "Spark": ({"SPARK", "SPARK_PREFIX", "SparkDatabase", "spark"}, "engines/spark/"),
-    "iceberg_tables": ({"iceberg_tables", "is_iceberg_table"}, "engines/sources/iceberg_tables.py"),
+    "iceberg_catalogs": (
+        {"iceberg_catalogs", "is_iceberg_object", "ICEBERG", "ICEBERG_PREFIX"},
+        "engines/sources/iceberg_catalogs.py",
+    ),
 }
 
 

@@ -34,8 +34,11 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
     ),
     "tables of DuckDB": ("engines/duckdb/catalog.py",),
     "prepared data": ("engines/prepared/", "engines/preparation.py"),
-    "Iceberg, SQLite, Parquet at an address": (
+    "Delta, Iceberg, SQLite, Parquet at an address": (
         "engines/sources/lake.py",
+        "engines/sources/delta_rows.py",
+        "engines/sources/delta_tables.py",
+        "engines/sources/iceberg_catalogs.py",
         "engines/sources/iceberg_tables.py",
     ),
     "databases elsewhere": ("engines/duckdb/elsewhere.py",),

@@ -17,7 +17,6 @@ from dpselect.engines.sources.tables import (
 from dpselect.errors import DataError, SourceError, came, missing_source_error
 
 _SETTINGS = "pyiceberg finds a catalog's address in .pyiceberg.yaml or in PYICEBERG_CATALOG__NAME__URI"
-_REWRITE = "rewrite the table, as Spark does by CALL system.rewrite_data_files(...), or pass Spark's frame of it"
 
 
 def open_scan(source: Any, table: str | None) -> Any:
@@ -32,18 +31,6 @@ def open_scan(source: Any, table: str | None) -> Any:
             "source", "be a scan without a limit, by which rows would choose each other", came(source.limit)
         )
     return source
-
-
-def plan_files(scan: Any) -> list[Any]:
-    """Return the tasks of a scan, one for each file of rows; refuse deletes that pyiceberg does not apply."""
-    try:
-        return list(scan.plan_files())
-    except Exception as error:  # whatever it is: its text may quote an address or a row, so it is no cause
-        error_name = type(error).__name__
-        has_equality_deletes = "equality deletes" in str(error)
-    if has_equality_deletes:
-        raise SourceError("source", "be an Iceberg table without equality deletes", "one that has some", _REWRITE)
-    raise DataError(f"the files of the Iceberg table cannot be listed ({error_name})", "check that they may be read")
 
 
 def identify_state(source: Any, table: str | None) -> list[object]:

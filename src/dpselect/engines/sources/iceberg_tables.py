@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dpselect.engines.sources.iceberg_catalogs import plan_files
 from dpselect.engines.sources.tables import (
     BESIDE,
     DESCRIPTION,
@@ -23,9 +22,10 @@ from dpselect.engines.sources.tables import (
     is_remote,
     path_of,
 )
-from dpselect.errors import SourceError
+from dpselect.errors import DataError, SourceError
 
 _WHICH = "name the one that its catalog has, table.metadata_location, as the source"
+_REWRITE = "rewrite the table, as Spark does by CALL system.rewrite_data_files(...), or pass Spark's frame of it"
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,18 @@ def open_table(path: str) -> tuple[Any, list[str]]:
                 "source", "be an Iceberg table all of whose files are there", f"no file {file}", "copy it whole"
             )
     return table, sorted({locate(task.file.file_path) for task in tasks})
+
+
+def plan_files(scan: Any) -> list[Any]:
+    """Return the tasks of a scan, one for each file of rows; refuse deletes that pyiceberg does not apply."""
+    try:
+        return list(scan.plan_files())
+    except Exception as error:  # whatever it is: its text may quote an address or a row, so it is no cause
+        error_name = type(error).__name__
+        has_equality_deletes = "equality deletes" in str(error)
+    if has_equality_deletes:
+        raise SourceError("source", "be an Iceberg table without equality deletes", "one that has some", _REWRITE)
+    raise DataError(f"the files of the Iceberg table cannot be listed ({error_name})", "check that they may be read")
 
 
 def _locator(folder: str, location: str) -> Callable[[str], str]:

@@ -21,7 +21,7 @@ from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources import iceberg_catalogs
 from dpselect.engines.sources.columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
-from dpselect.engines.sources.iceberg_tables import local_path, open_table, state_files
+from dpselect.engines.sources.iceberg_tables import local_path, open_table, plan_files, state_files
 from dpselect.engines.sources.tables import (
     is_remote,
     is_sqlite,
@@ -56,7 +56,7 @@ def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
 def open_iceberg(source: Any, table: str | None) -> Frame:
     """Return a table of an Iceberg catalog, or what an object of pyiceberg reads. No row is read."""
     scan = iceberg_catalogs.open_scan(source, table)
-    iceberg_catalogs.plan_files(scan)
+    plan_files(scan)
     return _iceberg(scan)
 
 
@@ -91,7 +91,7 @@ def files_of(source: str | os.PathLike[str]) -> list[str]:
 
 def files_of_iceberg(source: Any, table: str | None) -> list[str]:
     """Return the files on this machine that hold the rows of a table of a catalog."""
-    tasks = iceberg_catalogs.plan_files(iceberg_catalogs.open_scan(source, table))
+    tasks = plan_files(iceberg_catalogs.open_scan(source, table))
     return sorted(path for task in tasks if os.path.isfile(path := local_path(task.file.file_path)))
 
 
