@@ -24,7 +24,7 @@ SAMPLES: Mapping[str, tuple[set[str], str]] = {
     "Histogram": ({"def histogram", "Histogram", "HistogramPlan", "'histogram'"}, ""),
     "Spark": ({"SPARK", "SPARK_PREFIX", "SparkDatabase", "spark"}, "engines/spark/"),
     "iceberg_catalogs": (
-        {"iceberg_catalogs", "is_iceberg_object", "ICEBERG", "ICEBERG_PREFIX"},
+        {"iceberg_catalogs", "is_iceberg_object", "ICEBERG_PREFIX"},
         "engines/sources/iceberg_catalogs.py",
     ),
 }
