@@ -110,12 +110,12 @@ TWINS = {
         lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
-    "a mean rounded down": spoilt(sql_values, "users_per_place", "+ count(*)", "", values),
-    "a place rounded down": spoilt(sql_values, "grid_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a mean rounded down": spoilt(sql_values, "users_per_grid_index", "+ count(*)", "", values),
+    "a place rounded down": spoilt(sql_values, "compile_grid_index", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "a tenfold that begins too early": spoilt(
-        sql_values, "unbounded_place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
+        sql_values, "_compile_unbounded_index", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
     ),
-    "no side below 0": spoilt(sql_values, "unbounded_place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
+    "no side below 0": spoilt(sql_values, "_compile_unbounded_index", "THEN -1 ELSE", "THEN 1 ELSE", wide),
     "what is released stays": Twin(
         sql_pairs,
         "unreleased_pairs",

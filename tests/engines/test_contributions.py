@@ -144,7 +144,7 @@ def test_groups_that_are_codes_as_they_are_can_be_asked_for():
         sets = engine.group_sets()
         assert (sets.size, sets.labels([2, 0])) == (3, [9, 7])
         found = engine.users_at_by(Grid.parse((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
-    users = [dict(zip(one.places.tolist(), one.users.tolist(), strict=True)) for one in found.users]
+    users = [dict(zip(one.indices.tolist(), one.users.tolist(), strict=True)) for one in found.users]
     assert dict(zip(found.groups, users, strict=True)) == {7: {3: 20}, 9: {4: 20}}
 
 

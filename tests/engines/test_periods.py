@@ -162,7 +162,7 @@ def check_values(held: Held, case: str) -> None:
     with held.engine(item="number", periods=periods(case)) as engine:
         for which, one in ((PerUser.MIN, min), (PerUser.MAX, max)):
             at = engine.users_at(grid, which)
-            assert dict(zip(at.places.tolist(), at.users.tolist(), strict=True)) == Counter(map(one, values.values()))
+            assert dict(zip(at.indices.tolist(), at.users.tolist(), strict=True)) == Counter(map(one, values.values()))
         assert engine.users_at(grid, PerUser.RANDOM).users.sum() == len(values)
         assert engine.users_at(grid, PerUser.MEAN).users.sum() == len(values)
 

@@ -100,7 +100,7 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
             if mass >= 1 << slack_bits:  # decided without refinement: acceptance is at least 1 - 4 slack
                 assert share.ball(256) >= 1 - 4 * arb(2) ** -slack_bits
         checked += copies
-    peel.rest = peel.places.beyond(len(peel.near))
+    peel.rest = peel.near_groups.beyond(len(peel.near))
     for position in range(peel.end, len(peel.near) + len(peel.rest)):
         share = peel._share(position, peel.outside, peel.total - peel.inside)
         assert share.ball(256) <= 1

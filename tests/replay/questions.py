@@ -169,7 +169,7 @@ def _weights(engine: Engine) -> list[tuple[Label, int]]:
 
 def _points(engine: Engine, which: PerUser, noticed: Noticed) -> None:
     found = engine.users_at(GRID, which)
-    points = zip(found.places.tolist(), found.users.tolist(), strict=True)
+    points = zip(found.indices.tolist(), found.users.tolist(), strict=True)
     noticed.points[f"values {which}"] = Counter(dict(points))
 
 

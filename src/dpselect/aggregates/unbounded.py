@@ -75,12 +75,12 @@ class Unbounded:
         exact = (steps_from_zero - times * DECADE) * 10**times * self.step * (1 if index > self.last else -1)
         return int(exact) if self.step.denominator == 1 else float(exact)
 
-    def nearest_places(self, values: Floats) -> Integers:
+    def nearest_indices(self, values: Floats) -> Integers:
         """Return the index of the nearest point for every value, in floats, as `Grid.nearest_places`. No NaN."""
         widths = np.array([float(width) for width in self.widths])
         ends, top, last = widths[:-1] * DENSE, float(widths[-1] * DENSE), self.last
 
-        def places_of_part(part: Floats) -> Integers:
+        def indices_of_part(part: Floats) -> Integers:
             sizes = np.minimum(np.abs(part), top)
             times = np.searchsorted(ends, sizes, side="right")
             sizes /= widths[times]
@@ -90,13 +90,13 @@ class Unbounded:
             positions += last
             return positions
 
-        return in_parts(values, places_of_part)
+        return in_parts(values, indices_of_part)
 
-    def placed(self, values: object) -> Integers:
+    def indices_of(self, values: object) -> Integers:
         """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
         floats = numbers(values)
         missing = np.isnan(floats)
-        return self.nearest_places(floats[~missing] if missing.any() else floats)
+        return self.nearest_indices(floats[~missing] if missing.any() else floats)
 
 
 Points = Grid | Unbounded

@@ -64,7 +64,7 @@ class Grid:
         is_integer = self.low.denominator == self.step.denominator == 1
         return int(exact) if is_integer else float(exact)
 
-    def nearest_places(self, values: Floats) -> Integers:
+    def nearest_indices(self, values: Floats) -> Integers:
         """Return the index of the nearest point for every value; values beyond the bounds count as the bounds.
 
         In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
@@ -72,7 +72,7 @@ class Grid:
         """
         low, high, step, last = float(self.low), float(self.high), float(self.step), self.points - 1
 
-        def places_of_part(part: Floats) -> Floats:
+        def indices_of_part(part: Floats) -> Floats:
             steps = part.clip(low, high)
             steps -= low
             steps /= step
@@ -81,28 +81,28 @@ class Grid:
             np.minimum(steps, last, out=steps)
             return steps
 
-        return in_parts(values, places_of_part)
+        return in_parts(values, indices_of_part)
 
-    def placed(self, values: object) -> Integers:
+    def indices_of(self, values: object) -> Integers:
         """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
         floats = numbers(values)
         missing = np.isnan(floats)
-        return self.nearest_places(floats[~missing] if missing.any() else floats)
+        return self.nearest_indices(floats[~missing] if missing.any() else floats)
 
 
-def in_parts(values: Floats, places_of: Callable[[Floats], Floats | Integers]) -> Integers:
+def in_parts(values: Floats, indices_of_part: Callable[[Floats], Floats | Integers]) -> Integers:
     """Return the places of all values, part by part: a part fits into a fast memory."""
-    places = np.empty(len(values), dtype=np.int64)
+    indices = np.empty(len(values), dtype=np.int64)
     for start in range(0, len(values), PART):
-        places[start : start + PART] = places_of(values[start : start + PART])
-    return places
+        indices[start : start + PART] = indices_of_part(values[start : start + PART])
+    return indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UsersAt:
     """The numbers of users by the place of their value: places ascending, each once. The repr shows nothing."""
 
-    places: Integers
+    indices: Integers
     users: Integers
 
     def __repr__(self) -> str:

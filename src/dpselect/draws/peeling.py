@@ -73,8 +73,8 @@ class Peel:
         self.weights = weights
         self.k = k
         self.reach: Reach = Reach.for_candidates(weights.candidates)
-        self.places: NearGroups = nearest(weights, k, self.reach.exponent)
-        self.near: Weights = self.places.weights
+        self.near_groups: NearGroups = nearest(weights, k, self.reach.exponent)
+        self.near: Weights = self.near_groups.weights
         self.rest: Groups | None = None  # what has no place in there, once a pick falls so far
         self.logs: npt.NDArray[np.float64] | None = self.near.log_factors(_log)
         self.first: int = 0  # the best position with a candidate left
@@ -170,7 +170,7 @@ class Peel:
     def _far_position(self) -> int | None:
         """Draw a candidate uniformly beyond the window; None for one taken since the table was made. Rare: a pass."""
         if self.rest is None:
-            self.rest = self.places.beyond(len(self.near))
+            self.rest = self.near_groups.beyond(len(self.near))
         positions = np.arange(self.end, len(self.near) + len(self.rest))
         sizes = [self._left(int(p)) for p in positions]
         sums = np.cumsum(np.array(sizes, dtype=object))
@@ -197,7 +197,7 @@ class Peel:
 
     def _candidates(self, positions: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the groups and members at these positions."""
-        near_candidates = iter(self.places.candidates([pick for pick in positions if pick[0] < len(self.near)]))
+        near_candidates = iter(self.near_groups.candidates([pick for pick in positions if pick[0] < len(self.near)]))
         return [next(near_candidates) if p < len(self.near) else (self._far(p), member) for p, member in positions]
 
 

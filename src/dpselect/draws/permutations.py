@@ -37,8 +37,8 @@ def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
         lost = np.repeat(ends - np.cumsum(excess), excess) + np.arange(excess.sum())
         moved = np.repeat(offsets[blocks] - offsets[0] - (ends - block_sizes), excess)
         keep[by_random_key(bits, block)[lost].astype(np.int64) + moved] = False
-    places_kept: Int64 = np.flatnonzero(keep) + offsets[0]
-    return places_kept
+    kept_positions: Int64 = np.flatnonzero(keep) + offsets[0]
+    return kept_positions
 
 
 def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -> Int64:

@@ -17,7 +17,7 @@ from dpselect.draws.weights import Weights
 FEW = 4  # so many scores are looked up one by one
 
 Whole = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 Member = Callable[[int], np.intp]
 
 
@@ -67,5 +67,5 @@ class ScoreCounts:
         return [int(position) for position in position_by_offset[values - self.low]]
 
 
-def _member_of(positions: Places, start: int = 0) -> Member:
+def _member_of(positions: Indices, start: int = 0) -> Member:
     return lambda member: positions[start + member]

@@ -110,7 +110,7 @@ class Reader:
 
     def _with_package(self, error: Exception) -> Exception:
         if not _is_ours(error):
-            return self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}")
+            return self.error("opens the source", f"a {type(error).__name__} {_where_raised(error)}")
         if isinstance(error, UnknownSourceError):
             return self.error(f"is {_MUST_BE[self.entry_point.group]}", error.came)
         if isinstance(error, ParameterError):
@@ -128,8 +128,8 @@ class Reader:
                 except Exception as error:
                     if _is_ours(error):
                         raise
-                    place = f"a {type(error).__name__} {_place_of(error)}"
-                    raise DataError(f"{self} failed while it counted rows: {place}", self._hint(None)) from None
+                    raised = f"a {type(error).__name__} {_where_raised(error)}"
+                    raise DataError(f"{self} failed while it counted rows: {raised}", self._hint(None)) from None
 
             return call
 
@@ -215,7 +215,7 @@ def _is_ours(error: Exception) -> bool:
     return raised_here and isinstance(error, DpselectError)
 
 
-def _place_of(error: BaseException) -> str:
+def _where_raised(error: BaseException) -> str:
     """Return where an error was raised: its text may quote rows."""
     trace = _raised_at(error)
     return "" if trace is None else f"in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

@@ -58,7 +58,7 @@ def _values(engine: Engine) -> list[object]:
         return [str(error)]
     found = [engine.users_at(GRID, which) for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN)]
     return [
-        *((at.places.tolist(), at.users.tolist()) for at in found),
+        *((at.indices.tolist(), at.users.tolist()) for at in found),
         int(engine.users_at(GRID, PerUser.RANDOM).users.sum()),
     ]
 

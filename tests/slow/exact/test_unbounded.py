@@ -37,7 +37,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_few_points_are_the_ones_that_are_meant(few: list[int]) -> None:
     points = Unbounded.parse(1)
     assert [points.value(place) for place in range(points.points)] == few
-    assert points.nearest_places(np.array(few, dtype=np.float64)).tolist() == [*range(len(few))]
+    assert points.nearest_indices(np.array(few, dtype=np.float64)).tolist() == [*range(len(few))]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -63,12 +63,12 @@ def test_every_point_is_its_own_place_and_values_go_to_the_nearest(step: Any) ->
     places = np.unique([*places, *edges, *(edge - 1 for edge in edges), *(2 * points.last - edge for edge in edges)])
     values = [points.value(int(place)) for place in places]
     assert values == sorted(values)
-    assert points.nearest_places(np.array(values, dtype=np.float64)).tolist() == places.tolist()
+    assert points.nearest_indices(np.array(values, dtype=np.float64)).tolist() == places.tolist()
     inner = places[(places > 0) & (places < points.points - 1)]
     for place in inner[:: len(inner) // 200].tolist():
         low, here, high = (float(points.value(place + by)) for by in (-1, 0, 1))
         near = [here + (low - here) * 0.49, here + (high - here) * 0.49]
-        assert points.nearest_places(np.array(near)).tolist() == [place, place]
+        assert points.nearest_indices(np.array(near)).tolist() == [place, place]
 
 
 def test_what_is_far_out_goes_to_the_last_point_and_what_is_missing_nowhere() -> None:
@@ -76,7 +76,7 @@ def test_what_is_far_out_goes_to_the_last_point_and_what_is_missing_nowhere() ->
         points = Unbounded.parse(step)
         hostile = [float("inf"), float("-inf"), 10**400, -(10**400), 1e300, float("nan"), None, "7", "x", True, -0.0]
         end, zero = points.points - 1, points.last
-        assert sorted(points.placed(hostile).tolist()) == sorted([end, 0, end, 0, end, zero])
+        assert sorted(points.indices_of(hostile).tolist()) == sorted([end, 0, end, 0, end, zero])
 
 
 def test_a_step_that_is_too_small_or_too_wide_is_refused() -> None:

@@ -31,10 +31,10 @@ _TABLES = (
     "UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal "
     "ORDER BY ALL"
 )
-_CURRENT_PLACE = "SELECT system.main.current_database(), system.main.current_schema()"
-Place = tuple[str, str]
+_CURRENT_DATABASE_AND_SCHEMA = "SELECT system.main.current_database(), system.main.current_schema()"
+DatabaseAndSchema = tuple[str, str]
 """A database and a schema of it."""
-_TEMPORARY: Place = ("temp", "main")
+_TEMPORARY: DatabaseAndSchema = ("temp", "main")
 _COMPUTED = "GENERATED ALWAYS AS"
 
 
@@ -49,7 +49,7 @@ class CatalogTable:
     """Are its rows stored in the database? A view, or a column that is computed, may read anything else."""
 
     @property
-    def place(self) -> Place:
+    def database_and_schema(self) -> DatabaseAndSchema:
         """The database and the schema."""
         return self.database, self.schema
 
@@ -58,9 +58,9 @@ class CatalogTable:
         """The SQL after FROM. A full name is the table of that name, never a file or a Python variable."""
         return f"{quoted(self.database)}.{quoted(self.schema)}.{quoted(self.name)}"
 
-    def shown(self, current_place: Place) -> str:
+    def shown(self, current: DatabaseAndSchema) -> str:
         """Return the name in a message."""
-        return self.name if self.place in (current_place, _TEMPORARY) else f"{self.schema}.{self.name}"
+        return self.name if self.database_and_schema in (current, _TEMPORARY) else f"{self.schema}.{self.name}"
 
 
 def _parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
@@ -72,18 +72,18 @@ def _parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
 
 
 def _choose_table(
-    table: str | None, tables: Sequence[CatalogTable], current_place: Place, description: str
+    table: str | None, tables: Sequence[CatalogTable], current: DatabaseAndSchema, description: str
 ) -> CatalogTable:
     """Return the table that `name`, `schema.name` or `database.schema.name` names.
 
     A name with dots is read as a full one first, so that no table hides another by its name.
     """
-    shown_names = list(dict.fromkeys(candidate.shown(current_place) for candidate in tables))
+    shown_names = list(dict.fromkeys(candidate.shown(current) for candidate in tables))
     if table is None:
         raise SourceError(
             "table", f"name {description}", "nothing", f"there is {', '.join(shown_names[:20]) or 'none'}"
         )
-    matching = _matching_tables(table, tables, current_place)
+    matching = _matching_tables(table, tables, current)
     if not matching:
         raise missing_source_error("table", f"be {description}", repr(table), suggest(table, shown_names))
     if len(matching) > 1:
@@ -94,7 +94,7 @@ def _choose_table(
     return matching[0]
 
 
-def _matching_tables(table: str, tables: Sequence[CatalogTable], current_place: Place) -> list[CatalogTable]:
+def _matching_tables(table: str, tables: Sequence[CatalogTable], current: DatabaseAndSchema) -> list[CatalogTable]:
     """Return all tables that the name may mean: of several those where DuckDB looks first."""
     name = _fold_name(table)
     by_full_name = [
@@ -114,9 +114,9 @@ def _matching_tables(table: str, tables: Sequence[CatalogTable], current_place: 
         or by_database
         or [candidate for candidate in tables if name == _fold_name(candidate.name)]
     )
-    temporary = [candidate for candidate in matching if candidate.place == _TEMPORARY]
-    preferred = temporary or [candidate for candidate in matching if candidate.place == current_place]
-    return preferred or [candidate for candidate in matching if candidate.database == current_place[0]] or matching
+    temporary = [candidate for candidate in matching if candidate.database_and_schema == _TEMPORARY]
+    preferred = temporary or [candidate for candidate in matching if candidate.database_and_schema == current]
+    return preferred or [candidate for candidate in matching if candidate.database == current[0]] or matching
 
 
 def _fold_name(name: str) -> str:
@@ -197,9 +197,9 @@ class TableScan(Scan):
 
 def open_database_table(workspace: Workspace, path: str, table: str | None) -> TableScan:
     """Open a table of a database file, which DuckDB alone opens."""
-    place = attach_database(workspace, os.path.realpath(path)), "main"
-    tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == place[0]]
-    chosen_table = _choose_table(table, tables, place, "a table of the database")
+    current = attach_database(workspace, os.path.realpath(path)), "main"
+    tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == current[0]]
+    chosen_table = _choose_table(table, tables, current, "a table of the database")
     types = describe_columns(workspace, f"SELECT * FROM {chosen_table.sql}")
     forms = {name: f"{short_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()}
     return TableScan(tuple(types), forms, chosen_table.sql, fixed=chosen_table.stored)
@@ -211,7 +211,7 @@ def open_connection_table(
     """Open a table or view of a caller's connection."""
 
     def read_catalog() -> tuple[list[Row], Row]:
-        return connection.sql(_TABLES).fetchall(), connection.sql(_CURRENT_PLACE).fetchall()[0]
+        return connection.sql(_TABLES).fetchall(), connection.sql(_CURRENT_DATABASE_AND_SCHEMA).fetchall()[0]
 
     rows, (database, schema) = workspace.guarded(read_catalog)
     chosen_table = _choose_table(

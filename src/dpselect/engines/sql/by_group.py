@@ -57,12 +57,12 @@ def scores_of_winners(
     user who keeps the group A would keep an item A of it.
     """
     units_column = "" if score == COUNT else ", k.s AS s"
-    placed_pairs = (
+    indexed_pairs = (
         f"SELECT k.u AS u, k.i AS i, a.place * {width} + b.place AS x, a.place AS p{units_column} "
         f"FROM {kept_rows} AS k JOIN {groups} AS a ON a.i = k.g JOIN {items} AS b ON b.i = k.i"
     )
     columns = "u, i, x, p" + ("" if score == COUNT else ", s")
-    winning_rows = f"(SELECT {columns} FROM ({placed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
+    winning_rows = f"(SELECT {columns} FROM ({indexed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
     kept_winners = keep_first(winning_rows, columns, bound, dialect, owner="u, p")
     return f"SELECT x, {score} AS n FROM {kept_winners} AS f GROUP BY x"
 

@@ -292,16 +292,16 @@ class SqlEngine:
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
-        """Count the users at each place of a grid: one value a user, and nothing else leaves."""
+        """Count the users at each point of a grid: one value a user, and nothing else leaves."""
         from dpselect.aggregates.value_counts import UsersAt
-        from dpselect.engines.sql.values import users_per_place
+        from dpselect.engines.sql.values import users_per_grid_index
 
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
         key = self._database.secret(self._key)
-        sql = users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
-        columns = self._database.columns(sql, ("p", "n"), progress=progress)
-        return UsersAt(int64(columns["p"]), int64(columns["n"]))
+        sql = users_per_grid_index(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
+        columns = self._database.columns(sql, ("grid_index", "users"), progress=progress)
+        return UsersAt(int64(columns["grid_index"]), int64(columns["users"]))
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
         """Return all distinct items of every user: a bound is the mechanism's task, `draws.sample`."""
@@ -327,7 +327,7 @@ class SqlEngine:
         return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
 
     def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
-        """Put a group and an item together in the place of the item, if there are groups; return rows and type."""
+        """Put a group and an item together as one item, if there are groups; return rows and type."""
         if self._group is None:
             return rows, self._item
         pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)

@@ -13,7 +13,7 @@ from dpselect.aggregates.totals import PARTS, Totals
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.engines.sql.questions import fill_template, keep_first
-from dpselect.engines.sql.values import double_literal, grid_place
+from dpselect.engines.sql.values import double_literal, compile_grid_index
 from dpselect.errors import DataError
 
 
@@ -45,7 +45,7 @@ def user_units(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") 
     minimum = double_literal(float(totals.least), dialect)
     by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
-    parts = f"(SELECT {keys}, {grid_place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
+    parts = f"(SELECT {keys}, {compile_grid_index(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
     total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.max_units * PARTS}) AS BIGINT) AS q"
     totals_per_key = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.floor_division.format(f"q + {PARTS // 2}", str(PARTS))
@@ -70,15 +70,15 @@ def user_steps(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
     Sums are of integers of any size, so they do not depend on the order of rows and do not overflow.
     """
     by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
-    grid_places = ", ".join(
-        f"{_compile_place(index, measure, dialect)} AS p{index}" for index, measure in enumerate(measures)
+    grid_indices = ", ".join(
+        f"{_compile_row_index(index, measure, dialect)} AS p{index}" for index, measure in enumerate(measures)
     )
-    with_places = f"(SELECT {by_user}u, i, {grid_places} FROM {rows} AS t)"
+    with_grid_indices = f"(SELECT {by_user}u, i, {grid_indices} FROM {rows} AS t)"
     sums_and_counts = ", ".join(
         f"coalesce({fill_template(dialect.exact_sum, f'p{index}')}, 0) AS a{index}, count(p{index}) AS c{index}"
         for index in range(len(measures))
     )
-    per_user = f"(SELECT u, i, {sums_and_counts} FROM {with_places} AS x GROUP BY u, i)"
+    per_user = f"(SELECT u, i, {sums_and_counts} FROM {with_grid_indices} AS x GROUP BY u, i)"
     clipped = ", ".join(
         f"{_compile_clipped(index, measure)} AS q{index}, c{index}" for index, measure in enumerate(measures)
     )
@@ -106,10 +106,10 @@ def _parse_measure(measure: Measure, steps_above_minimum: int, users: int) -> Me
     return Measured.from_minimum(measure, steps_above_minimum, users) if users else NOBODY
 
 
-def _compile_place(index: int, measure: Measure, dialect: Dialect) -> str:
+def _compile_row_index(index: int, measure: Measure, dialect: Dialect) -> str:
     """Compile the place of a row's value, of a sum counted from 0; NULL if it is no number."""
     zero = f" - {FARTHEST * PARTS}" if isinstance(measure, Sum) else ""
-    return f"CASE WHEN m{index} IS NOT NULL THEN {grid_place(measure.grid, dialect, f'm{index}')}{zero} END"
+    return f"CASE WHEN m{index} IS NOT NULL THEN {compile_grid_index(measure.grid, dialect, f'm{index}')}{zero} END"
 
 
 def _compile_clipped(index: int, measure: Measure) -> str:

@@ -111,8 +111,8 @@ def keep_first(
     if bound is None:
         return rows
     number, key = bound
-    place = f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS place"
-    return f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {rows} AS a) AS b WHERE place <= {number})"
+    ranked_column = f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS place"
+    return f"(SELECT {columns} FROM (SELECT {columns}, {ranked_column} FROM {rows} AS a) AS b WHERE place <= {number})"
 
 
 def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -155,8 +155,8 @@ def ranked_names(scores: str, label_form: str) -> tuple[str, str]:
 
 def names_and_counts(scores: str, label_form: str, *, listed: bool) -> str:
     """Compile the names and counts of all items: those of a list in its order, others in their own order."""
-    place_column, order = (", place", "place, i") if listed else ("", "i")
-    with_names = f"SELECT {label_form} AS name, i, n{place_column} FROM ({scores}) AS c"
+    list_index, order = (", place", "place, i") if listed else ("", "i")
+    with_names = f"SELECT {label_form} AS name, i, n{list_index} FROM ({scores}) AS c"
     return f"SELECT name, n FROM ({with_names}) AS o ORDER BY {order}"
 
 

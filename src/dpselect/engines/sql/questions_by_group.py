@@ -145,7 +145,7 @@ class GroupedEngine(SqlEngine):
     ) -> GroupedValues:
         """Count the users of every group at each place of a grid; a user keeps a bounded number of groups."""
         from dpselect.engines.sql.by_group import rows_of_groups
-        from dpselect.engines.sql.values import read_grouped_values, users_per_group_and_place
+        from dpselect.engines.sql.values import read_grouped_values, users_per_group_and_grid_index
 
         assert self._group is not None
         if per_user is PerUser.MEAN:
@@ -153,7 +153,7 @@ class GroupedEngine(SqlEngine):
         group_list, secret = self._group_list(groups), self._database.secret
         keys = secret(self._key), secret(value_key(self._key))
         types, rows = (self._group, self._item), rows_of_groups(self._rows_of_values, group_list)
-        sql = users_per_group_and_place(
+        sql = users_per_group_and_grid_index(
             rows, grid, per_user, max_groups_per_user, group_list, keys, types, self._dialect
         )
         return read_grouped_values(self._database, sql, self._group, progress)
