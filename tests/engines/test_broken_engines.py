@@ -90,8 +90,8 @@ TWINS = {
     "a user without items is one": spoilt(questions, "scan_rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
     "pairs come twice": spoilt(questions, "distinct_pairs", "DISTINCT ", "", bound),
     "pairs come twice to weights": spoilt(questions, "distinct_pairs", "DISTINCT ", "", weights),
-    "one item too many": spoilt(questions, "keep_first", "place <= ", "place - 1 <= ", bound),
-    "one item too few": spoilt(questions, "keep_first", "place <= ", "place < ", bound),
+    "one item too many": spoilt(questions, "keep_first", "hash_rank <= ", "hash_rank - 1 <= ", bound),
+    "one item too few": spoilt(questions, "keep_first", "hash_rank <= ", "hash_rank < ", bound),
     "a tie is cut by a locale": spoilt(questions, "top_items", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "a group is in the order of a locale": spoilt(questions, "ranked_names", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "groups from the least": spoilt(questions, "items_per_count", "DESC", "ASC", texts),
@@ -125,8 +125,8 @@ TWINS = {
     "one share too many": spoilt(
         sql_pairs,
         "kept_items",
-        "WHERE place <= ",
-        "WHERE place - 1 <= ",
+        "WHERE hash_rank <= ",
+        "WHERE hash_rank - 1 <= ",
         lambda hold: test_weights.check_bound_of_weights(hold(test_weights.FORTY)),
     ),
     "shares of all that a user has": spoilt(

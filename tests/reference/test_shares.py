@@ -10,7 +10,7 @@ import dpselect as dps
 from dpselect._ground import parameters
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
-from dpselect.utility.price import by_share, number_at, index_at_most
+from dpselect.utility.price import by_share, index_at_most, number_at
 from tests.by_names import plan_of
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -118,7 +118,9 @@ def test_the_search_finds_what_looking_at_every_number_finds(name, start):
             return x
 
         fitting = [
-            x for x in map(number_at, range(index_at_most(Fraction(1, 10**4)), index_at_most(Fraction(10)))) if part(x) <= share
+            x
+            for x in map(number_at, range(index_at_most(Fraction(1, 10**4)), index_at_most(Fraction(10))))
+            if part(x) <= share
         ]
         assert by_share(make, part, share, Fraction(start)) == fitting[-1]
         assert len(looks) < 40

@@ -19,7 +19,7 @@ class GroupedCounts:
     """Counts of distinct users per item in every group, or their sums, groups in their own order, most first in each.
 
     `sizes[g]` is how many rows group g has in `counts`, which holds those of the first group, then of the second.
-    `groups(places)` names groups, `items(places)` the items of rows of `counts`, `users(places)` tells how many
+    `groups(indices)` names groups, `items(indices)` the items of rows of `counts`, `users(indices)` says how many
     distinct users groups have: ask for released ones only. The repr shows nothing: the counts are private.
     """
 

@@ -88,7 +88,7 @@ class Sum:
 
     @property
     def grid(self) -> Grid:
-        """The places of a row: millionths of a unit."""
+        """The points to which a row moves: millionths of a unit."""
         return Grid(-FARTHEST * self.step, FARTHEST * self.step, self.step / PARTS)
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Mean:
 
     @property
     def grid(self) -> Grid:
-        """The places of a row."""
+        """The points to which a row moves."""
         return Grid(Fraction(self.low), Fraction(self.high), self.step)
 
     def __str__(self) -> str:

@@ -59,10 +59,10 @@ class Totals:
 
     @property
     def grid(self) -> Grid:
-        """The places of a row: millionths of a unit from 0 to the cap."""
+        """The points to which a row moves: millionths of a unit from 0 to the cap."""
         return Grid(Fraction(0), self.at_most, self.unit / PARTS)
 
     @property
     def least(self) -> Fraction:
-        """A row of less than this is at place 0 of the grid, and gives nothing."""
+        """A row of less than this is at index 0 of the grid, and gives nothing."""
         return self.grid.step / 2

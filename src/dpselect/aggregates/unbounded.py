@@ -76,7 +76,7 @@ class Unbounded:
         return int(exact) if self.step.denominator == 1 else float(exact)
 
     def nearest_indices(self, values: Floats) -> Integers:
-        """Return the index of the nearest point for every value, in floats, as `Grid.nearest_places`. No NaN."""
+        """Return the index of the nearest point for every value, in floats, as `Grid.nearest_indices`. No NaN."""
         widths = np.array([float(width) for width in self.widths])
         ends, top, last = widths[:-1] * DENSE, float(widths[-1] * DENSE), self.last
 

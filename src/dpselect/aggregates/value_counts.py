@@ -67,7 +67,7 @@ class Grid:
     def nearest_indices(self, values: Floats) -> Integers:
         """Return the index of the nearest point for every value; values beyond the bounds count as the bounds.
 
-        In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
+        In floats, each operation rounded alone, so a value has one index whatever stands beside it: nothing more is
         needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
         """
         low, high, step, last = float(self.low), float(self.high), float(self.step), self.points - 1
@@ -91,7 +91,7 @@ class Grid:
 
 
 def in_parts(values: Floats, indices_of_part: Callable[[Floats], Floats | Integers]) -> Integers:
-    """Return the places of all values, part by part: a part fits into a fast memory."""
+    """Return the grid indices of all values, part by part: a part fits into a fast memory."""
     indices = np.empty(len(values), dtype=np.int64)
     for start in range(0, len(values), PART):
         indices[start : start + PART] = indices_of_part(values[start : start + PART])
@@ -100,7 +100,7 @@ def in_parts(values: Floats, indices_of_part: Callable[[Floats], Floats | Intege
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UsersAt:
-    """The numbers of users by the place of their value: places ascending, each once. The repr shows nothing."""
+    """The numbers of users by the grid index of their value: indices ascending, each once. The repr shows nothing."""
 
     indices: Integers
     users: Integers
@@ -110,7 +110,7 @@ class UsersAt:
 
     @classmethod
     def counted(cls, ordered: Integers) -> UsersAt:
-        """Return the counts of ascending places, one for each user."""
+        """Return the counts of ascending indices, one for each user."""
         first = np.ones(len(ordered), dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
         starts = np.flatnonzero(first)
@@ -164,7 +164,7 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
 
 
 def is_encoded(values: Any) -> bool:
-    """Return whether values are places in a list, as Arrow encodes them, also in its array of chunks."""
+    """Return whether values are indices into a list, as Arrow encodes them, also in its array of chunks."""
     return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
 
 

@@ -34,7 +34,7 @@ TOTAL_BITS = 62  # the highest cell adds up to about 2^62
 
 @dataclass(frozen=True)
 class FamilyCell:
-    """A cell is first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
+    """A cell is first .. last of a family, with balls of rise(last) and of rise at some x not after first."""
 
     family: int
     first: int

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 BINS_PER_SCORE = 4  # counting by value costs a pass over the window: worth it up to here
 Groups = npt.NDArray[np.intp]
-Picks = Sequence[tuple[int, int]]  # (place, member)
+Picks = Sequence[tuple[int, int]]  # (position, member)
 SAMPLE = 4096
-MARGIN = 64  # sampled numbers below the place where the k-th largest is expected
+MARGIN = 64  # sampled numbers below the position where the k-th largest is expected
 
 
 def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
@@ -49,7 +49,7 @@ def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
 class NearGroups:
     """The groups of candidates of one score near the best, by descending score; all others are beyond.
 
-    `groups` are those of `all` that stand here, place by place; or equal single scores are one group, as `counts` says.
+    `groups[position]` is a group of `all`; or equal single scores are one group, as `counts` says.
     """
 
     all: Weights

@@ -75,7 +75,7 @@ class Peel:
         self.reach: Reach = Reach.for_candidates(weights.candidates)
         self.near_groups: NearGroups = nearest(weights, k, self.reach.exponent)
         self.near: Weights = self.near_groups.weights
-        self.rest: Groups | None = None  # what has no place in there, once a pick falls so far
+        self.rest: Groups | None = None  # all other groups, once a pick falls so far
         self.logs: npt.NDArray[np.float64] | None = self.near.log_factors(_log)
         self.first: int = 0  # the best position with a candidate left
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone

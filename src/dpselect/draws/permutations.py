@@ -1,6 +1,6 @@
 """Random orders, random subsets and random distinct numbers.
 
-The first two sort by random keys, 64-bit words of block, random bits and place. Entries of equal keys are ordered by
+The first two sort by random keys, 64-bit words of block, random bits and position. Entries of equal keys are ordered by
 new keys of their own, so no number of random bits is too small.
 """
 
@@ -26,7 +26,7 @@ def order(bits: Bits, n: int) -> Int64:
 
 
 def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
-    """Keep a uniformly random `max_per_block` of every block, or all where there are no more; places are ascending."""
+    """Keep a uniformly random `max_per_block` positions of every block, or all, in ascending order."""
     sizes = np.diff(offsets)
     large = np.flatnonzero(sizes > max_per_block)
     keep = np.ones(int(offsets[-1] - offsets[0]), dtype=bool)
@@ -64,7 +64,7 @@ def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:
 
 
 def by_random_key(bits: Bits, blocks: UInt64) -> UInt64:
-    """Order the places 0, 1, ... of entries by block, those of a block in a uniformly random order.
+    """Order the positions 0, 1, ... of entries by block, those of a block in a uniformly random order.
 
     `blocks` rises from 0 without gaps. A key needs at least one random bit: there are fewer than 2^32 entries,
     or one block.

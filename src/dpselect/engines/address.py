@@ -1,4 +1,4 @@
-"""Where rows are, and what their owner declares of them: which kind of place it is, found once, from its form alone."""
+"""Where rows are, and what their owner declares of them: which kind of source it is, known from its form alone."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ class Address:
         return Address.parse(source, table, csv=self.csv, types=self.types)
 
     def with_package(self, package: str) -> Address:
-        """Return the same place, which no other package than this may read."""
+        """Return the same address, which no other package than this may read."""
         return replace(self, package=package)
 
     def with_types(self, types: Types) -> Address:
-        """Return the same place, of whose columns its owner declares these types."""
+        """Return the same address, of whose columns its owner declares these types."""
         return replace(self, types=types)
 
 

@@ -21,7 +21,7 @@ def histogram_of(
 ) -> CountGroups:
     """Return groups (count, items), most first, and then the items of the domain that have no row.
 
-    `item(place)` is the item that stands there among all seen ones, group after group. `seen_before(start, r)` is how
+    `item(position)` is the item at that position among all seen ones, group after group. `seen_before(start, r)` is how
     many seen numbers stand before the r-th unseen one.
     """
     counts, sizes = [row[0] for row in counts_and_sizes], [row[1] for row in counts_and_sizes]

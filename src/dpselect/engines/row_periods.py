@@ -26,7 +26,7 @@ FEW = 8
 
 @dataclass(frozen=True)
 class RowPeriods:
-    """The time of a row, for one engine: `inside` says which rows count, `place` in which period."""
+    """The time of a row, for one engine: `inside` says which rows count, `position_sql` in which period."""
 
     periods: Periods
     spelling: Spelling
@@ -55,7 +55,7 @@ class RowPeriods:
 
     @property
     def column(self) -> str:
-        """The time itself as a column for `place`."""
+        """The time itself as a column for `position_sql`."""
         return f"{self.moment} AS {TIME}"
 
     @property
@@ -66,13 +66,13 @@ class RowPeriods:
     def position_sql(self, position_form: Callable[[int], str]) -> str:
         """Return the SQL of the position among the periods, for rows that are in one and have `column`.
 
-        `written` is the SQL of a place.
+        `position_form` compiles a position.
         """
         return self._last([(period.start, position_form(position)) for position, period in enumerate(self.periods.all)])
 
     @property
     def gained(self) -> str:
-        """The SQL of a column w beside the place: -1 in the periods with which the others are compared, 1 elsewhere.
+        """The SQL of a column w beside the position: -1 in the periods with which the others are compared, 1 elsewhere.
 
         Of losses it is the other way round. There is none, but nothing, where none are compared.
         """

@@ -47,7 +47,7 @@ class _Level:
 
 
 class Chains:
-    """A walk along a ledger that finds the place of each entry in every chain that has it."""
+    """A walk along a ledger that finds the position of each entry in every chain that has it."""
 
     def __init__(self, header: Chain) -> None:
         first = genesis_digest(header.ledger, header.form)
@@ -62,7 +62,7 @@ class Chains:
         return self._levels[0].head
 
     def problems(self, entry: Entry) -> Iterator[str]:
-        """Add the next entry, and yield what is wrong with its place."""
+        """Add the next entry, and yield what is wrong with its position."""
         inner = self._levels[-1]
         if self._closed:
             yield "was written after the ledger was closed"

@@ -76,7 +76,7 @@ class Ledger:
 
         Args:
             old: A path, or a postgresql:// address.
-            new: The same of a place where there is no ledger.
+            new: The same of a location where there is no ledger.
         """
         from dpselect.ledger.upgrade import upgrade
 

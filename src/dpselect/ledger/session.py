@@ -55,7 +55,9 @@ class Session:
     def store(self) -> Iterator[Store]:
         """Hold the lock, and yield the store; LedgerError in a fork: SQLite's locks and sockets do not survive one."""
         if self._home != process_identity():  # before the lock, which a fork may have copied locked
-            raise LedgerError(f"the ledger at {self.location} was opened in another process", "open it again in this one")
+            raise LedgerError(
+                f"the ledger at {self.location} was opened in another process", "open it again in this one"
+            )
         with self._lock:
             if self._store is None:
                 raise LedgerError(f"the ledger at {self.location} is closed", "open it again")

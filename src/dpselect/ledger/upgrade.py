@@ -50,7 +50,7 @@ def _last_entry(store: Store) -> Entry | None:
 
 
 def _check_location(new: LedgerLocation, source: Store) -> None:
-    """Refuse a place with another ledger, before anything is locked: it may even be the old one."""
+    """Refuse a location with another ledger, before anything is locked: it may even be the old one."""
     if is_empty(new):
         return
     with closed_after(open_store(new)) as target, target.snapshot():

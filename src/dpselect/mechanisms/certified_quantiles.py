@@ -193,7 +193,7 @@ def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> Plan:
 def count_cells(users: UsersAt | Integers, ends: Sequence[tuple[int, int]]) -> list[int]:
     """Count the users below the first of ascending stretches, in it, between it and the next, ..., above the last.
 
-    A stretch has the places from its first to its last one. Every user is in exactly one of these cells.
+    A stretch has the points from its first to its last one. Every user is in exactly one of these cells.
     """
     if isinstance(users, UsersAt):
         sums = np.concatenate([[0], np.cumsum(users.users)])
@@ -222,6 +222,6 @@ def _distinct(values: Sequence[object]) -> list[int]:
 
 
 def _equal(positions: Sequence[int], values: Sequence[object]) -> list[tuple[object, list[int]]]:
-    """Return the places of each distinct value: neighbouring points may be one number where floats hold no more."""
+    """Return the grid indices of each distinct value: neighbours may be one number where floats hold no more."""
     groups = groupby(zip(positions, values, strict=True), key=lambda pair: pair[1])
     return [(value, [position for position, _ in group]) for value, group in groups]

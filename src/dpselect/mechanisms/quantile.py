@@ -91,11 +91,11 @@ class Quantile:
         return [self.grid.value(position) for position in self.grid_indices(users, secure(draws))]
 
     def grid_indices(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """Draw the places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
+        """Draw the grid indices of the quantiles, ascending: sorting never adds to the largest miss."""
         return sorted(self.draw_grid_index(users, q, draws) for q in self.shares)
 
     def draw_grid_index(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
-        """Draw one quantile's place on the grid."""
+        """Draw one quantile's grid index."""
         near_rank = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
             grid_index = near_rank.propose(q, self.rate(q) / q.denominator, draws)
@@ -132,7 +132,7 @@ class Stretches:
         """Return the points from start to before stop, in order, with more users below and above all of them."""
         users_before = (
             np.concatenate([[0], np.cumsum(users.users)]) + below_all
-        )  # below the gap before each place, and at last
+        )  # below the gap before each index, and at last
         total = int(users_before[-1]) + above_all
         starts, ends, below, above = (np.empty(2 * len(users.indices) + 1, dtype=np.int64) for _ in range(4))
         starts[0], starts[1::2], starts[2::2] = start, users.indices, users.indices + 1
@@ -169,7 +169,7 @@ class NearRank:
 
     @classmethod
     def rank(cls, indices: Integers, points: int, q: Fraction, reach: int) -> NearRank:
-        """Return the points between the values that stand `reach` ranks below and above the rank q of all places."""
+        """Return the points between the values that stand `reach` ranks below and above the rank q of all users."""
         n = len(indices)
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
         if first == 0 and last == n - 1:
@@ -190,7 +190,7 @@ class NearRank:
         return cls(Stretches.between(users, start, stop, below, above), start, points - stop, indices)
 
     def propose(self, q: Fraction, rate: Fraction, draws: Draws) -> int | None:
-        """Propose a place in proportion to exp(-rate miss); None where one beyond the stretches was refused."""
+        """Propose a grid index in proportion to exp(-rate miss); None where one beyond the stretches was refused."""
         s = self.stretches
         beyond = [
             (0, self.before, self._least(q, 1)),
@@ -223,9 +223,9 @@ class NearRank:
 
 
 def enclosing_indices(indices: Integers, first: int, last: int) -> tuple[int, Integers]:
-    """Return how many places are lower, and all between two of them, among which those of these ranks are.
+    """Return how many indices are lower, and all between two of them, among which those of these ranks are.
 
-    Two members of a sample enclose them, or, where they do not, all places are taken.
+    Two members of a sample enclose them, or, where they do not, all indices are taken.
     """
     sample = np.sort(indices[:: max(1, len(indices) // SAMPLE)])
     sampled_share, margin = len(sample) / len(indices), 2 * math.isqrt(len(sample))

@@ -87,7 +87,7 @@ class RecursiveQuantiles:
         return [self.grid.value(position) for position in self.grid_indices(users, secure(draws))]
 
     def grid_indices(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """Draw the places of the quantiles on the grid, ascending."""
+        """Draw the grid indices of the quantiles, ascending."""
         grouped_users = users if isinstance(users, UsersAt) else UsersAt.counted(np.sort(users))
         return [cell // self.CELLS for cell in self.cut(grouped_users, draws)]
 

@@ -32,7 +32,7 @@ class Spread:
     """The number of users whose value is below each cell, in parts of 1 / cells of a user."""
 
     indices: Integers
-    before: Integers  # users below each place, and all of them at last
+    before: Integers  # users below each index, and all of them at last
     cells: int
 
     @classmethod

@@ -266,8 +266,8 @@ class DuckDBDatabase(Database):
         """
         if not len(row_ids):
             return []
-        with self.workspace.registered({"place": row_ids, "asked": np.arange(len(row_ids))}) as requested:
-            sql = f"SELECT {column} FROM {requested} AS a JOIN {table} AS t ON t.rowid = a.place ORDER BY asked"
+        with self.workspace.registered({"row_id": row_ids, "position": np.arange(len(row_ids))}) as requested:
+            sql = f"SELECT {column} FROM {requested} AS a JOIN {table} AS t ON t.rowid = a.row_id ORDER BY position"
             return [row[0] for row in self.workspace.fetch(sql)]
 
     def check_text(self, item_type: SqlType, tokenizer: Tokenizer) -> None:

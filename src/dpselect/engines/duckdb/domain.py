@@ -34,7 +34,7 @@ _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
 def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[SqlType]) -> str:
-    """Store the distinct items of a domain as a table of i and place, its first index in a list; return its name."""
+    """Store the distinct items of a domain as a table of i and `place`, its first index in a list; return its name."""
     values = [workspace.fresh_name() for _ in types]
     if isinstance(domain, Column):
         targets = [_keep_column(workspace, domain, values[0], types[0])]
@@ -84,10 +84,12 @@ def choose_fitting_type(workspace: Workspace, values: str, item_column: SqlType)
 
 
 def keep_list(workspace: Workspace, items: list[object], values: str, *, ordered: bool = True) -> None:
-    """Store values of one type as a table of v and place, the index of each, or 0 if they have no order."""
-    place = "unnest(range(?))" if ordered else "0 * ?"
+    """Store values of one type as a table of v and `place`, the index of each, or 0 if they have no order."""
+    index_sql = "unnest(range(?))" if ordered else "0 * ?"
     try:
-        workspace.fetch(f"CREATE TEMP TABLE {values} AS SELECT unnest(?) AS v, {place} AS place", [items, len(items)])
+        workspace.fetch(
+            f"CREATE TEMP TABLE {values} AS SELECT unnest(?) AS v, {index_sql} AS place", [items, len(items)]
+        )
         fits_one_column = True
     except DataError:
         fits_one_column = False

@@ -38,7 +38,7 @@ class DatabaseElsewhere(Database):
 
     @abstractmethod
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """Store a public list of tuples: k0, k1, ..., each value in its one form, and place; refuse misfits."""
+        """Store a public list of tuples: k0, k1, ..., each in its canonical form, and `place`, its index; refuse misfits."""
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
         """Store a public list of items in their one form; raise if they do not fit."""

@@ -1,6 +1,6 @@
 """Pairs of users and items as arrays: DuckDB numbers both, NumPy sorts the numbers and drops what is there twice.
 
-A pair is one 64-bit number, the user's code above the item's. A code is a place in a dictionary of the distinct
+A pair is one 64-bit number, the user's code above the item's. A code is an index into a dictionary of the distinct
 values, or how far a whole number is from the least, never a hash, so two values share one only where the engine itself
 holds them to be equal.
 """

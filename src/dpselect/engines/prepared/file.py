@@ -1,6 +1,6 @@
-"""The file of prepared data: a DuckDB database that is written once, beside its place, and put there whole.
+"""The file of prepared data: a DuckDB database that is written once, beside its path, and put there whole.
 
-Nobody writes to it where it is. So who has opened it keeps what they opened, whatever is put in its place meanwhile,
+Nobody writes to it where it is. So who has opened it keeps what they opened, whatever replaces it meanwhile,
 and a process that dies leaves what was there. Every block in it has a checksum, which DuckDB looks at when it reads it.
 
 Its rules say which columns were prepared, as what, and which questions they answer exactly.

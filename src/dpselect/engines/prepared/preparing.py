@@ -1,6 +1,6 @@
 """Preparing: from the rows of a source to the tables of a file of prepared data. Nothing here is private.
 
-Values have codes: a user's is a tag that is drawn once, others are places in a dictionary. Users are counted in each
+Values have codes: a user's is a tag that is drawn once, others are indices into a dictionary. Users are counted in each
 period p and over all time (the period `ALL`), in two tables. `cells` (p, s, i, n): how many users have an item i with
 which set s of combinations of kept values; each user and item is in one cell, so that a condition on kept values is one
 on sets. `counts` (p, i, n): how many users have an item i. All of these are sums over users: those of users with new
@@ -92,7 +92,9 @@ class Preparing:
             f"CREATE TABLE IF NOT EXISTS {table} AS SELECT 0::BIGINT AS {code}, {', '.join(values)} FROM staged LIMIT 0"
         )
         new_values = f"(SELECT DISTINCT {', '.join(names)} FROM staged) AS new ANTI JOIN {table} AS old"
-        numbered_values = f"SELECT row_number() OVER (ORDER BY {', '.join(names)}) - 1 AS place, {', '.join(names)}"
+        numbered_values = (
+            f"SELECT row_number() OVER (ORDER BY {', '.join(names)}) - 1 AS value_index, {', '.join(names)}"
+        )
         self.rows(
             f"CREATE TEMP TABLE learnt AS {numbered_values} FROM {new_values} "
             f"ON {self._join_condition(table, 'new', 'old')}"
@@ -101,8 +103,10 @@ class Preparing:
             f"SELECT count(*), (SELECT coalesce(max({code}) + 1, 0) FROM {table}) FROM learnt"
         )[0]
         codes = np.arange(first_code, first_code + new_count) if table != "users" else self._draw_tags(new_count)
-        with self.workspace.registered({"place": np.arange(new_count), "code": codes}) as codes_table:
-            coded_values = f"SELECT code, {', '.join(names)} FROM learnt JOIN {codes_table} USING (place) ORDER BY code"
+        with self.workspace.registered({"value_index": np.arange(new_count), "code": codes}) as codes_table:
+            coded_values = (
+                f"SELECT code, {', '.join(names)} FROM learnt JOIN {codes_table} USING (value_index) ORDER BY code"
+            )
             self.rows(f"INSERT INTO {table} {coded_values}")
         self.rows("DROP TABLE learnt")
 
@@ -153,14 +157,14 @@ class Preparing:
         )
         self.rows(f"CREATE TEMP TABLE many AS {exceeding_rows}")
         lines = self.workspace.columns("SELECT line FROM many ORDER BY u, p, i, c")["line"]
-        with self.workspace.registered({"line": lines, "place": SecureDraws().order(len(lines))}) as drawn:
+        with self.workspace.registered({"line": lines, "drawn_rank": SecureDraws().order(len(lines))}) as drawn:
             ranked = (
                 "SELECT *, row_number() OVER ordered AS rank, count(*) OVER (PARTITION BY u, p) AS size, "
                 "sum(n - 1) OVER (ordered ROWS UNBOUNDED PRECEDING) - (n - 1) AS before "
-                f"FROM many JOIN {drawn} USING (line) WINDOW ordered AS (PARTITION BY u, p ORDER BY place)"
+                f"FROM many JOIN {drawn} USING (line) WINDOW ordered AS (PARTITION BY u, p ORDER BY drawn_rank)"
             )
             kept_number = "CAST(1 + greatest(least(n - 1, room - size - before), 0) AS BIGINT) AS n"
-            columns = f"* EXCLUDE (line, room, place, rank, size, before) REPLACE ({kept_number})"
+            columns = f"* EXCLUDE (line, room, drawn_rank, rank, size, before) REPLACE ({kept_number})"
             self.rows(f"CREATE TEMP TABLE few AS SELECT {columns} FROM ({ranked}) WHERE rank <= room")
         self.rows("DELETE FROM coded WHERE rowid IN (SELECT line FROM many)")
         self.rows("INSERT INTO coded BY NAME FROM few")

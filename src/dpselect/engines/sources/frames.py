@@ -48,9 +48,9 @@ class Frame:
     names: tuple[str, ...]
     """The columns, told apart without letter case."""
     narrow: Callable[[Sequence[int], bool], Narrowed]
-    """From places of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
+    """From indices of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
     counts: Callable[[int, int, int | None], Any] = lambda _user, _item, _max_items: None
-    """The items i and how many users n each has, from places of columns; None where DuckDB must count."""
+    """The items i and how many users n each has, from indices of columns; None where DuckDB must count."""
 
 
 def frame_of(source: Any) -> Frame | None:

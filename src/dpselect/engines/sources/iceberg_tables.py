@@ -104,7 +104,7 @@ def open_table(path: str) -> tuple[Any, list[str]]:
 
 
 def _locator(folder: str, location: str) -> Callable[[str], str]:
-    """Return what tells where a file lies: what the description puts below the place of its table is in the folder."""
+    """Return the path of a file: what the description puts below the location of its table is in the folder."""
     declared = _local(location).rstrip("/")
     moved = os.path.realpath(declared) != os.path.realpath(folder)
 
@@ -120,7 +120,7 @@ def _locator(folder: str, location: str) -> Callable[[str], str]:
 
 
 def _local(location: str) -> str:
-    """Return a place without the scheme of local files, which writers spell file:///, file:/ or not at all."""
+    """Return a location without the scheme of local files, which writers spell file:///, file:/ or not at all."""
     return re.sub("^file:(//[^/]*)?(?=/)", "", location)
 
 

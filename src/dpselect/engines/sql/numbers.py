@@ -13,7 +13,7 @@ from dpselect.aggregates.totals import PARTS, Totals
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.engines.sql.questions import fill_template, keep_first
-from dpselect.engines.sql.values import double_literal, compile_grid_index
+from dpselect.engines.sql.values import compile_grid_index, double_literal
 from dpselect.errors import DataError
 
 
@@ -107,7 +107,7 @@ def _parse_measure(measure: Measure, steps_above_minimum: int, users: int) -> Me
 
 
 def _compile_row_index(index: int, measure: Measure, dialect: Dialect) -> str:
-    """Compile the place of a row's value, of a sum counted from 0; NULL if it is no number."""
+    """Compile the grid index of a row's value, of a sum counted from 0; NULL if it is no number."""
     zero = f" - {FARTHEST * PARTS}" if isinstance(measure, Sum) else ""
     return f"CASE WHEN m{index} IS NOT NULL THEN {compile_grid_index(measure.grid, dialect, f'm{index}')}{zero} END"
 

@@ -181,9 +181,9 @@ def kept_items(pairs: str, max_items: int, key: str, dialect: Dialect) -> str:
     # One order for both, so that rows are sorted once.
     order_of_user = f"PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'i')}, i"
     size = f"count(*) OVER ({order_of_user} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
-    ranked = f"SELECT i, row_number() OVER ({order_of_user}) AS place, {size} FROM {pairs} AS k"
+    ranked = f"SELECT i, row_number() OVER ({order_of_user}) AS hash_rank, {size} FROM {pairs} AS k"
     kept_number = f"CAST(CASE WHEN size < {max_items} THEN size ELSE {max_items} END AS BIGINT) AS t"
-    return f"(SELECT i, {kept_number} FROM ({ranked}) AS r WHERE place <= {max_items})"
+    return f"(SELECT i, {kept_number} FROM ({ranked}) AS r WHERE hash_rank <= {max_items})"
 
 
 def item_weights(kept_pairs: str, shares: str, share_names: Sequence[str], weight_names: Sequence[str]) -> str:

@@ -108,7 +108,7 @@ class Dialect:
     exact_sum: str  # the sum of whole numbers, which does not overflow
     sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: None  # for keys of several columns
     struct: str | None = None  # several columns {} as one value, whose fields k0, k1, ... are compared; None: as a text
-    period: str = "'{}:'"  # the place of a period, the number {}; the colon ends a text
+    period: str = "'{}:'"  # the position of a period, the number {}; the colon ends a text
     in_period: str | None = None  # the user u in the period {}; None: a text of both
     first_by_hash: str | None = None  # an aggregate of many {value}: the one of the least {hash}; None: none
     user_hint: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it

@@ -81,7 +81,7 @@ def distinct_pairs(rows: str, dialect: Dialect) -> str:
 
 
 def colocate_users(rows: str, columns: str, dialect: Dialect) -> str:
-    """Compile the rows with those of a user in one place, if later steps gain by it."""
+    """Compile the rows with those of a user together, if later steps gain by it."""
     return f"(SELECT {dialect.user_hint} {columns} FROM {rows} AS t)" if dialect.user_hint else rows
 
 
@@ -111,8 +111,12 @@ def keep_first(
     if bound is None:
         return rows
     number, key = bound
-    ranked_column = f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS place"
-    return f"(SELECT {columns} FROM (SELECT {columns}, {ranked_column} FROM {rows} AS a) AS b WHERE place <= {number})"
+    ranked_column = (
+        f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS hash_rank"
+    )
+    return (
+        f"(SELECT {columns} FROM (SELECT {columns}, {ranked_column} FROM {rows} AS a) AS b WHERE hash_rank <= {number})"
+    )
 
 
 def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -155,8 +159,8 @@ def ranked_names(scores: str, label_form: str) -> tuple[str, str]:
 
 def names_and_counts(scores: str, label_form: str, *, listed: bool) -> str:
     """Compile the names and counts of all items: those of a list in its order, others in their own order."""
-    list_index, order = (", place", "place, i") if listed else ("", "i")
-    with_names = f"SELECT {label_form} AS name, i, n{list_index} FROM ({scores}) AS c"
+    index_column, order = (", place", "place, i") if listed else ("", "i")
+    with_names = f"SELECT {label_form} AS name, i, n{index_column} FROM ({scores}) AS c"
     return f"SELECT name, n FROM ({with_names}) AS o ORDER BY {order}"
 
 

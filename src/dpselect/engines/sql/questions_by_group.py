@@ -143,7 +143,7 @@ class GroupedEngine(SqlEngine):
         *,
         progress: Progress | None = None,
     ) -> GroupedValues:
-        """Count the users of every group at each place of a grid; a user keeps a bounded number of groups."""
+        """Count the users of every group at each point of a grid; a user keeps a bounded number of groups."""
         from dpselect.engines.sql.by_group import rows_of_groups
         from dpselect.engines.sql.values import read_grouped_values, users_per_group_and_grid_index
 

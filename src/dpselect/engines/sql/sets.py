@@ -49,8 +49,10 @@ def _number_values(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
 
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary
-    sorted_values = pa.table({"value": values, "place": np.arange(len(values))}).sort_by("value")
-    return inverse(int64(sorted_values["place"]))[encoded.indices.to_numpy()], sorted_values["value"].combine_chunks()
+    sorted_values = pa.table({"value": values, "position": np.arange(len(values))}).sort_by("value")
+    return inverse(int64(sorted_values["position"]))[encoded.indices.to_numpy()], sorted_values[
+        "value"
+    ].combine_chunks()
 
 
 def number_user_sets(

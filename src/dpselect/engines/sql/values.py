@@ -28,7 +28,9 @@ def users_per_grid_index(
 ) -> str:
     """Compile grid_index, ascending, and users, the number of those who have their value there."""
     values = f"SELECT u, {questions.fill_template(item_type.number or '', 'i')} AS v FROM {rows} AS t"
-    indexed_rows = f"SELECT u, {compile_grid_index(grid, dialect)} AS value_index FROM ({values}) AS r WHERE v IS NOT NULL"
+    indexed_rows = (
+        f"SELECT u, {compile_grid_index(grid, dialect)} AS value_index FROM ({values}) AS r WHERE v IS NOT NULL"
+    )
     index_per_user = grid_index_per_user(f"({indexed_rows})", per_user, secret_key_sql, dialect)
     return (
         f"SELECT CAST(value_index AS BIGINT) AS grid_index, count(*) AS users "
@@ -133,15 +135,11 @@ def users_per_group_and_grid_index(
         f"greatest(coalesce(f.group_rank, 1), 1) AS row_rank "
         f"FROM {group_list} AS l LEFT JOIN ({ranked_counts}) AS f ON f.g = l.i"
     )
-    as_group_items = (
-        f"SELECT g AS i, CAST(v AS BIGINT) AS grid_index, users, row_rank FROM ({with_empty_groups}) AS q"
-    )
+    as_group_items = f"SELECT g AS i, CAST(v AS BIGINT) AS grid_index, users, row_rank FROM ({with_empty_groups}) AS q"
     return f"SELECT grid_index, users, row_rank, {group_type.label_form} AS name, i FROM ({as_group_items}) AS s"
 
 
-def read_grouped_values(
-    database: Database, sql: str, group_type: SqlType, progress: Progress | None
-) -> GroupedValues:
+def read_grouped_values(database: Database, sql: str, group_type: SqlType, progress: Progress | None) -> GroupedValues:
     """Run a statement of `users_per_group_and_grid_index` and return its values, group after group."""
     columns, fetch_labels = database.read_ordered(
         sql, "i, row_rank", ("grid_index", "users", "row_rank"), ("name",), progress=progress

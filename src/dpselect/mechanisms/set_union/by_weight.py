@@ -83,7 +83,7 @@ def _of_steps(steps: tuple[tuple[int, int], ...], max_items: int) -> Int64:
 def release_elsewhere(
     mechanism: Any, pairs: PairsElsewhere, *, draws: Draws | None = None, progress: Progress | None = None
 ) -> None:
-    """Run a set union where its pairs are: each round weighs there, decides here, and says which places."""
+    """Run a set union where its pairs are: each round weighs there, and decides here which ranks are released."""
     draws, rounds = secure(draws), rounds_of(mechanism)
     for r, union_round in enumerate(rounds):
         if progress:
@@ -93,7 +93,7 @@ def release_elsewhere(
 
 
 def released_ranks(groups: WeightGroups, unit: int, law: MonotoneProbability, draws: Draws, few: int = FEW) -> Int64:
-    """Draw the places of the released items, ascending, when each is released with the probability of its weight."""
+    """Draw the ranks of the released items, ascending, when each is released with the probability of its weight."""
     starts = np.cumsum(groups.sizes) - groups.sizes
     small = groups.sizes <= few
     sizes = groups.sizes[small]

@@ -181,12 +181,12 @@ def weigh_by_steps(sets: UserSets, lists: Sequence[tuple[tuple[int, int], ...]])
 
 
 def largest(shares: Sequence[Shares]) -> Curve:
-    """Return the chances of all these curves, each once, ascending: a curve over places in it."""
+    """Return the chances of all these curves, each once, ascending: a curve over indices into it."""
     return Curve(np.unique(np.concatenate([curve.chances for _, curve in shares])))
 
 
 def curve_indices(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
-    """Return the place of the largest chance in `largest(shares)`, for items of these weights by each of the shares.
+    """Return the index of the largest chance in `largest(shares)`, for items of these weights by each of the shares.
 
     An item that nobody has is at 0, where the chance is 0.
     """

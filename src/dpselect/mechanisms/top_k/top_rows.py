@@ -47,7 +47,7 @@ def top_rows(counts: Input, rows: int) -> TopRows:
         labels: list[Any] = list(counts)
         values = whole_counts(list(counts.values()))
         best_rows = _largest(
-            values, rows, lambda places: np.array(sorted(places, key=lambda i: label_order(labels[i])), np.intp)
+            values, rows, lambda indices: np.array(sorted(indices, key=lambda i: label_order(labels[i])), np.intp)
         )
         return TopRows(values[best_rows], lambda picks: [labels[best_rows[g]] for g, _ in picks])
     values = whole_counts(counts)

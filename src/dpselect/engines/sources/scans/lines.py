@@ -163,7 +163,7 @@ def _folder_columns(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
     rows = [inside.values(path) for path in paths] if inside.names else []
     columns = zip(inside.names, zip(*rows, strict=True), strict=False)
     return {
-        name: f"(CAST([{', '.join(map(_literal_or_null, values))}] AS VARCHAR[]))[place + 1]"
+        name: f"(CAST([{', '.join(map(_literal_or_null, values))}] AS VARCHAR[]))[file_index + 1]"
         for name, values in columns
     }
 
@@ -209,14 +209,14 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mappin
         return f"CASE WHEN {is_quoted} THEN {unquoted} ELSE nullif({field}, '') END AS {quoted(name)}"
 
     values = ", ".join(map(value, columns))
-    return f"(SELECT {values} FROM (SELECT {fields} AS f, place FROM {lines}) WHERE len(f) = {width})"
+    return f"(SELECT {values} FROM (SELECT {fields} AS f, file_index FROM {lines}) WHERE len(f) = {width})"
 
 
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """Compile the values of some columns to one list v, which is null if a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
     values = f"CASE WHEN {ONCE} AND {_IS_OBJECT} THEN TRY(json_extract_string(line, [{keys}])) END"
-    return f"(SELECT {values} AS v, place FROM {lines})"
+    return f"(SELECT {values} AS v, file_index FROM {lines})"
 
 
 @contextmanager
