@@ -79,11 +79,11 @@ def wide(hold: Hold) -> None:
 
 def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) -> Twin:
     """A bound that is decided by something else."""
-    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, bound_order=wrong), check)
+    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, keyed_hash=wrong), check)
 
 
 LOCALE = 'i COLLATE "en-x-icu"'
-KEYED = POSTGRES.bound_order
+KEYED = POSTGRES.keyed_hash
 TWINS = {
     "rows are counted for users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", texts),
     "rows are counted for all users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", everybody),

@@ -181,14 +181,14 @@ def test_labels_of_sets_given_by_hand():
 
 def test_nothing_but_numbers_and_released_labels_leaves(monkeypatch):
     leaving: list[int] = []
-    inner = Workspace.rows
+    inner = Workspace.fetch_unguarded
 
     def rows(self, sql, values=()):
         found = inner(self, sql, values)
         leaving.append(len(found))
         return found
 
-    monkeypatch.setattr(Workspace, "rows", rows)
+    monkeypatch.setattr(Workspace, "fetch_unguarded", rows)
     users = [f"u{n}" for n in range(500)]
     with DuckDBEngine({"user": users, "item": users}, user="user", item="item", key=b"k") as engine:
         leaving.clear()

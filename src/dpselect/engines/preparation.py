@@ -17,7 +17,7 @@ from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.database import counted_column
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import OBJECT, item_form, kind
+from dpselect.engines.duckdb.types import OBJECT, base_type, item_form
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.identity import identify_source
 from dpselect.engines.memory import parse_size
@@ -218,12 +218,12 @@ def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
         except DataError as error:
             requirement, refused = (
                 "be columns whose values can be distinguished",
-                f"{name!r} of type {kind(types[name])}",
+                f"{name!r} of type {base_type(types[name])}",
             )
             raise ParameterError(parameter, requirement, refused, error.hint) from None
     for name in rules.weight:
         refuse_non_numbers(counted_column(name, types[name]), name)
-    if rules.time is not None and (text := counted_column(rules.time, types[rules.time]).undeclared) is not None:
+    if rules.time is not None and (text := counted_column(rules.time, types[rules.time]).undeclared_text) is not None:
         text.refuse("times")
     declared = {name: column.text for name, column in scan.declared.items() if name in rules.names}
     typed_rules = replace(rules, types=types, declared=declared)

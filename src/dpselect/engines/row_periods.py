@@ -140,7 +140,7 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
         requirement = "be a column of dates or timestamps"
         hint = "use a view or a frame in which it is one; dps.TimeText(unit=...) declares numbers that count from 1970"
         raise SourceError("time", requirement, f"a column of {sql_type.name}", hint)
-    zoned = "ZONE" in (sql_type.duckdb or "")
+    zoned = "ZONE" in (sql_type.duckdb_type or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
     return RowPeriods(periods, spelling, value, in_utc=zoned)

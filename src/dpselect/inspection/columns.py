@@ -17,10 +17,10 @@ from dpselect.engines.duckdb.types import (
     NOTHING,
     OBJECT,
     TEXTS,
+    base_type,
     filter_type,
     item_form,
-    kind,
-    nameable,
+    nameable_condition,
     number_form,
     user_form,
 )  # fmt: skip
@@ -84,7 +84,7 @@ class _Column:
     @property
     def is_text(self) -> bool:
         """True if the column is text in each part where it has values."""
-        kinds = {kind(sql_type) for sql_type in self.by_type if sql_type != NOTHING}
+        kinds = {base_type(sql_type) for sql_type in self.by_type if sql_type != NOTHING}
         return bool(kinds) and kinds <= TEXTS | {"ENUM"}
 
 
@@ -245,7 +245,7 @@ class Columns:
                 if sql_type is not None:
                     missing_by_type[DeclaredType(sql_type)] = self._count_missing(column, name, DeclaredType(sql_type))
         if not missing_by_type:
-            are_times = {kind(sql_type) for sql_type in types} <= _TIMES
+            are_times = {base_type(sql_type) for sql_type in types} <= _TIMES
             hint = (
                 "; TIME(zone='...') says where the clocks stood that showed times without a zone" if are_times else ""
             )
@@ -294,10 +294,12 @@ class Columns:
     def _describe_unreadable(self, name: str, column: _Column) -> str:
         """Describe values of a declared type that are missing nevertheless."""
         checked = FLOATS | _TIMES
-        if not any(kind(sql_type) in checked for sql_type in column.by_type):
+        if not any(base_type(sql_type) in checked for sql_type in column.by_type):
             return ""
         condition_of_type = {
-            sql_type: f"NOT ({nameable(quoted(name), sql_type)})" if kind(sql_type) in checked else "false"
+            sql_type: f"NOT ({nameable_condition(quoted(name), sql_type)})"
+            if base_type(sql_type) in checked
+            else "false"
             for sql_type in column.by_type
         }
         with contextlib.suppress(DataError):  # a file whose values cannot be read has a finding of its own
@@ -313,7 +315,7 @@ def _with_row_numbers(source: str) -> str:
 
 
 def _type_as_read(sql_type: str) -> str:
-    return "VARCHAR" if kind(sql_type) == "ENUM" else sql_type
+    return "VARCHAR" if base_type(sql_type) == "ENUM" else sql_type
 
 
 def _in_batches(columns: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -326,7 +328,7 @@ def format_type(sql_type: str) -> str:
         return "nothing but missing values"
     if sql_type == OBJECT:
         return "values each of its own type"
-    return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if kind(sql_type) == "DECIMAL" else kind(sql_type)
+    return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if base_type(sql_type) == "DECIMAL" else base_type(sql_type)
 
 
 def possible_uses(sql_type: str) -> list[str]:
@@ -335,7 +337,7 @@ def possible_uses(sql_type: str) -> list[str]:
     for use, form in (("user", user_form), ("item", item_form), ("number", number_form)):
         with contextlib.suppress(DataError):
             form("x", sql_type)
-            uses += [use] if use != "number" or kind(sql_type) not in TEXTS else []
+            uses += [use] if use != "number" or base_type(sql_type) not in TEXTS else []
     return [*uses, "time"] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else uses
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import kind
+from dpselect.engines.duckdb.types import base_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
@@ -45,7 +45,7 @@ class Part:
         """
         types = self.scan.types(workspace, columns)
         forms = ", ".join(
-            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if kind(types[name]) == "ENUM" else quoted(name)
+            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if base_type(types[name]) == "ENUM" else quoted(name)
             for name in columns
         )
         with self.scan.rows(workspace, columns) as source:

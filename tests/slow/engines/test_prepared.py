@@ -216,7 +216,7 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
         kept = engine.pairs()
         kept.weigh(np.ones(1, dtype=np.int64), KEY)
         database = engine._database
-        bounded = questions.keep_first(kept._pairs, "u, i", (1, database.secret(KEY)), database.dialect)
+        bounded = questions.keep_first(kept._pairs, "u, i", (1, database.secret_key_sql(KEY)), database.dialect)
         of_each = [item for _, item in database.rows(f"SELECT u, i FROM {bounded} ORDER BY u")]
     expected, deviation = len(names) / items, (len(names) / items * (1 - 1 / items)) ** 0.5
     assert all(abs(count - expected) < 6 * deviation for count in counts.values())

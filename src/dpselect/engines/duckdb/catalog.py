@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import duckdb
 
 from dpselect._ground.parameters import suggest
-from dpselect.engines.duckdb.types import kind, short_form
+from dpselect.engines.duckdb.types import base_type, length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.scans.scan import Scan, describe_columns
@@ -130,11 +130,11 @@ _attached_workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
 
 def attach_database(workspace: Workspace, path: str) -> str:
     """Return the name under which a database is attached; a domain may come from the same database as the rows."""
-    attached_name = workspace.files.get(path)
+    attached_name = workspace.attached_files.get(path)
     if attached_name is not None:
         return attached_name
     with _attach_lock:
-        is_ours = any(path in other_workspace.files for other_workspace in _attached_workspaces)
+        is_ours = any(path in other_workspace.attached_files for other_workspace in _attached_workspaces)
         can_attach = is_ours or not _is_open(path)
         name = _attach(workspace, path) if can_attach else None
     if name is not None:
@@ -150,7 +150,7 @@ def _attach(workspace: Workspace, path: str) -> str | None:
         workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
     except DataError:
         return None
-    workspace.files[path] = name
+    workspace.attached_files[path] = name
     _attached_workspaces.add(workspace)
     return name
 
@@ -201,7 +201,9 @@ def open_database_table(workspace: Workspace, path: str, table: str | None) -> T
     tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == current[0]]
     chosen_table = _choose_table(table, tables, current, "a table of the database")
     types = describe_columns(workspace, f"SELECT * FROM {chosen_table.sql}")
-    forms = {name: f"{short_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()}
+    forms = {
+        name: f"{length_limited_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()
+    }
     return TableScan(tuple(types), forms, chosen_table.sql, fixed=chosen_table.stored)
 
 
@@ -244,7 +246,7 @@ class RelationScan(Scan):
         refuse_twins_of_source(same_names, "", "rename one of them in the relation")
         types = {column: self.column_types[column] for column in columns}
         unreadable_type = next(
-            (kind(sql_type) for sql_type in types.values() if kind(sql_type) in _UNREADABLE_TYPES), None
+            (base_type(sql_type) for sql_type in types.values() if base_type(sql_type) in _UNREADABLE_TYPES), None
         )
         if unreadable_type is not None:
             hint = "cast it to text in the relation, or in a view"
@@ -275,5 +277,5 @@ _UNREADABLE_TYPES = frozenset({"BIT", "TIME WITH TIME ZONE"})  # their values ca
 
 
 def _restored(column: str, sql_type: str) -> str:
-    back = _RESTORING_CASTS.get(kind(sql_type))
-    return short_form(column, sql_type) if back is None else back.replace("{}", column)
+    back = _RESTORING_CASTS.get(base_type(sql_type))
+    return length_limited_form(column, sql_type) if back is None else back.replace("{}", column)

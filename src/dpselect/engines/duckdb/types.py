@@ -77,7 +77,7 @@ _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT"
 _ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
 
 
-def kind(sql_type: str) -> str:
+def base_type(sql_type: str) -> str:
     """Return the name of a type without its parameters; the members of an ENUM are data and must not be shown."""
     if sql_type.endswith("]"):
         return "LIST"
@@ -86,7 +86,7 @@ def kind(sql_type: str) -> str:
 
 def is_text(sql_type: str) -> bool:
     """Return whether an item of this type is a text as it is counted, and declared as one."""
-    return kind(sql_type) in TEXTS | _NAMES | _NOTHING
+    return base_type(sql_type) in TEXTS | _NAMES | _NOTHING
 
 
 def has_text(sql_type: str) -> bool:
@@ -96,7 +96,7 @@ def has_text(sql_type: str) -> bool:
 
 def item_form(expression: str, sql_type: str) -> str:
     """Compile an item to its one form."""
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
     if name in _AS_TEXT:
@@ -113,7 +113,7 @@ def item_form(expression: str, sql_type: str) -> str:
 
 def number_form(expression: str, sql_type: str) -> str:
     """Compile a value to its one form, a DOUBLE; null for text that is no number."""
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name == OBJECT:
         infinities = " ".join(f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _ENDS.items())
         is_number = f"starts_with({expression}, {literal(TYPE_MARK)}) AND substr({expression}, 2, 1) > 'z'"
@@ -159,28 +159,28 @@ def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeri
     return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB_SPELLING)
 
 
-def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
+def length_limited_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
     """Compile a value as its source has it, or `nothing` if it is longer than allowed, from its length alone.
 
     A longer value is never copied, compared or kept.
     """
-    length = _LENGTHS.get(kind(sql_type))
+    length = _LENGTHS.get(base_type(sql_type))
     if length is None:
         return expression
     return f"CASE WHEN {length}({expression}) <= {MAX_VALUE_BYTES} THEN {expression} ELSE {nothing} END"
 
 
-def sound_form(expression: str, sql_type: str) -> str:
+def validated_form(expression: str, sql_type: str) -> str:
     """Compile an unchecked value, which another library wrote to memory: null if it is invalid.
 
     DuckDB accepts invalid text and moments beyond the years 1 to 9999, and fails on them later.
     """
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name in TEXTS:
-        return f"TRY(decode(encode({short_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
+        return f"TRY(decode(encode({length_limited_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
     if name in _RANGES:
-        return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
-    return short_form(expression, sql_type)
+        return f"CASE WHEN {nameable_condition(expression, sql_type)} THEN {expression} END"
+    return length_limited_form(expression, sql_type)
 
 
 def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
@@ -189,7 +189,7 @@ def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
     A column by itself may be of any type that DuckDB groups. DuckDB does not promise that equal values of any type stay
     equal inside a struct, so a field is in the one form of an item, except values that cannot be named.
     """
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if is_field:
         form = item_form(expression, sql_type)
         return form if name in FLOATS else user_form(expression, sql_type)
@@ -201,21 +201,23 @@ def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
     return expression
 
 
-def present(expression: str, sql_type: str) -> str:
+def present_condition(expression: str, sql_type: str) -> str:
     """Compile the condition that a user or a number is present; NaN is null, as it is for pandas."""
     # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
-    if kind(sql_type) in FLOATS:
+    if base_type(sql_type) in FLOATS:
         return f"{expression} IS NOT NULL AND NOT isnan({expression})"
-    if kind(sql_type) == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+    if (
+        base_type(sql_type) == "DECIMAL"
+    ):  # memory and files can hold more digits than their type has, and then DuckDB fails
         digits, scale = map(int, re.findall(r"\d+", sql_type))
         maximum = f"'{Decimal(10**digits - 1).scaleb(-scale, Context(prec=digits)):f}'::{sql_type}"
         return f"{expression} BETWEEN -{maximum} AND {maximum}"
     return f"{expression} IS NOT NULL"
 
 
-def nameable(expression: str, sql_type: str) -> str:
+def nameable_condition(expression: str, sql_type: str) -> str:
     """Compile the condition that an item is present and can be named: no infinity, and within Python's years."""
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name in FLOATS:  # NaN and null are not finite either
         return f"isfinite({expression})"
     if name == OBJECT:
@@ -223,21 +225,21 @@ def nameable(expression: str, sql_type: str) -> str:
     if name in _RANGES:
         minimum, maximum = (f"{literal(end)}::{name}" for end in _RANGES[name])
         return f"{expression} BETWEEN {minimum} AND {maximum}"
-    return present(expression, sql_type)
+    return present_condition(expression, sql_type)
 
 
-def floor_form(expression: str, sql_type: str) -> str:
+def floor_to_microseconds(expression: str, sql_type: str) -> str:
     """Compile a moment in nanoseconds to one in microseconds, rounded down: the engine's own cast rounds up."""
     nanoseconds = f"epoch_ns({expression})"
     microseconds = f"({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000"
-    return f"TRY({'make_timestamptz' if kind(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({microseconds}))"
+    return f"TRY({'make_timestamptz' if base_type(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({microseconds}))"
 
 
 def filter_type(sql_type: str) -> SqlType:
     """Return the type of a column as the filter compares it; a type that it does not know has IS NULL alone."""
     from dpselect.engines.sql.port import SqlType
 
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if has_text(sql_type):
         return SqlType(name, "text", '({})::VARCHAR COLLATE "C"', "VARCHAR", "VARCHAR")
     if name in INTEGERS and name != "UHUGEINT":
@@ -251,11 +253,11 @@ def filter_type(sql_type: str) -> SqlType:
     if name in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
     if name == "TIMESTAMP_NS":
-        return SqlType(name, "timestamp", floor_form("{}", name), "TIMESTAMP", "TIMESTAMP")
+        return SqlType(name, "timestamp", floor_to_microseconds("{}", name), "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
         return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
     if name == "TIMESTAMPTZ_NS":  # frames of nanoseconds with a zone
-        return SqlType(name, "timestamp", _MOMENT.replace("{}", floor_form("{}", name)), "TIMESTAMP", ZONED)
+        return SqlType(name, "timestamp", _MOMENT.replace("{}", floor_to_microseconds("{}", name)), "TIMESTAMP", ZONED)
     return SqlType(name, "other", "{}", name, None)
 
 
@@ -264,7 +266,7 @@ def filter_form(column: str, sql_type: str) -> str:
     name = quoted(column)
     if sql_type == OBJECT:
         return f"{plain_form(name)} AS {name}"
-    return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
+    return f"CAST({name} AS VARCHAR) AS {name}" if base_type(sql_type) == "ENUM" else name
 
 
 def plain_type(sql_type: str) -> str:
@@ -272,12 +274,12 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if sql_type == OBJECT else sql_type
 
 
-def label(value: object, sql_type: str) -> object:
+def to_label(value: object, sql_type: str) -> object:
     """Return a counted item as a plain Python value."""
     if sql_type == OBJECT and isinstance(value, str):
         from dpselect.engines.sources import objects
 
         return objects.decode_value(value)
-    if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
+    if base_type(sql_type) == ZONED and isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC)
     return value

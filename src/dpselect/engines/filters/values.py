@@ -55,9 +55,9 @@ class Value:
 
 def column_value(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     """Return a column in its one form, by its type."""
-    form = f"({sql_type.form.replace('{}', sql)})"
+    form = f"({sql_type.canonical_form.replace('{}', sql)})"
     description = f"{name!r}, a column of {sql_type.name}"
-    zoned = "ZONE" in (sql_type.duckdb or "")
+    zoned = "ZONE" in (sql_type.duckdb_type or "")
     kind = "timestamp" if zoned else sql_type.kind
     if kind == "text":
         is_long = sql_type.name in WRITTEN_OUT
@@ -67,12 +67,12 @@ def column_value(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> 
     if kind == "boolean":
         return Value(kind, form, description)
     if kind in ("date", "timestamp"):
-        return Value(kind, form, description, spelling.in_calendar(form, kind), type_name=sql_type.form_type)
+        return Value(kind, form, description, spelling.in_calendar(form, kind), type_name=sql_type.canonical_type)
     if kind not in ("integer", "number"):
         return Value("other", form, description)
-    if sql_type.duckdb in ("DOUBLE", "FLOAT"):
+    if sql_type.duckdb_type in ("DOUBLE", "FLOAT"):
         return Value("double", form, description, spelling.in_range(form), low=-RANGE, high=RANGE)
-    max_magnitude, scale = _exact_bounds(sql_type.duckdb)
+    max_magnitude, scale = _exact_bounds(sql_type.duckdb_type)
     if max_magnitude is None:
         form = spelling.few_digits.replace("{}", sql).replace("[]", form)
     safe = form if kind == "integer" else spelling.finite.replace("{}", form)

@@ -52,9 +52,11 @@ _decimal = parse_decimals(_WIDTH)
 
 def sorted_text(sql_type: SqlType) -> SortedText:
     """Return the sorted texts of a type; `label` reads those of dates and times already."""
-    if sql_type.form_type == "numeric" and sql_type.duckdb is None:  # without a scale, so that 1.5 may also be 1.50
+    if (
+        sql_type.canonical_type == "numeric" and sql_type.duckdb_type is None
+    ):  # without a scale, so that 1.5 may also be 1.50
         return SortedText(_NUMERIC.replace("{}", "trim_scale({})"), _decimal)
-    return _SORTED_TEXTS.get(sql_type.form_type) or SortedText(_TEXT, sql_type.label)
+    return _SORTED_TEXTS.get(sql_type.canonical_type) or SortedText(_TEXT, sql_type.to_label)
 
 
 def _parse_float(text: str) -> float:
@@ -78,12 +80,12 @@ POSTGRES = Dialect(
     quote=quoted,
     literal=literal,
     text='({})::text COLLATE "C"',
-    bound_order=_hash_with_key,
+    keyed_hash=_hash_with_key,
     exact_sum="sum(CAST({} AS NUMERIC))",
     split_query='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted_text=sorted_text,
     binary='({}) COLLATE "C"',
-    underflow=True,
+    underflow_fails=True,
 )
 
 
@@ -134,32 +136,46 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
     if kind == "e":
         # An enum has an owner, who may define how a cast reads it; nobody can define its own text.
         enum_text = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
-        return SqlType(name, "text", enum_text, "text", "VARCHAR", number=_READ)
+        return SqlType(name, "text", enum_text, "text", "VARCHAR", number_form=_READ)
     if name in _TEXTS:
         if name == "bpchar" and not 4 < modifier <= 1028:  # 4,096 bytes at most, of which each cast reads all
             name = "long bpchar"
-        return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
+        return SqlType(name, "text", text, "text", "VARCHAR", number_form=_READ)
     if name == "uuid":
         return SqlType(name, "other", text, "text", "UUID")
     if name in _NUMBERS:
-        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number="({})::float8")
+        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number_form="({})::float8")
     if name in _FLOATS:
         # -0.0 + 0.0 is 0.0, and a float4 has the same value as float8.
         form = "(({})::float8 + '0'::float8)"
-        return SqlType(name, "number", form, "float8", _FLOATS[name], _NOT_NAN, _FINITE, number="{}")
+        return SqlType(name, "number", form, "float8", _FLOATS[name], _NOT_NAN, _FINITE, number_form="{}")
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, name, "{}", name, _TIMES[name], nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
+            name,
+            name,
+            "{}",
+            name,
+            _TIMES[name],
+            nameable_condition=nameable,
+            label_form="i::text",
+            to_label=MOMENT_LABELS[name],
         )
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, "other", form, "timestamp", zoned, nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
+            name,
+            "other",
+            form,
+            "timestamp",
+            zoned,
+            nameable_condition=nameable,
+            label_form="i::text",
+            to_label=MOMENT_LABELS[name],
         )
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
@@ -173,5 +189,5 @@ def _numeric(modifier: int) -> SqlType:
     digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
     if modifier >= 4 and digits <= 38 and scale <= digits:
         exact = f"DECIMAL({digits},{scale})"
-        return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number=_DOUBLE)
-    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number=_DOUBLE)
+        return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number_form=_DOUBLE)
+    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number_form=_DOUBLE)

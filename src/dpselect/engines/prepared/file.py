@@ -67,12 +67,12 @@ class PreparedFile:
         """Open the current file, to read it until the workspace is closed; refuse one that is not as it was written."""
         refuse_foreign_writers(path, DataError)
         state, real_path = None, os.path.realpath(path)
-        name = workspace.files.get(real_path) or workspace.fresh_name()
+        name = workspace.attached_files.get(real_path) or workspace.fresh_name()
         try:
             if not os.path.lexists(real_path + ".wal"):  # we never write one, and DuckDB would take rows from it
-                if real_path not in workspace.files:  # a domain may come from the same file as the rows
+                if real_path not in workspace.attached_files:  # a domain may come from the same file as the rows
                     workspace.fetch(f"ATTACH {literal(real_path)} AS {name} (TYPE duckdb, READ_ONLY)")
-                    workspace.files[real_path] = name
+                    workspace.attached_files[real_path] = name
                 state = _parse_state(workspace, name)
         except (DataError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
             pass

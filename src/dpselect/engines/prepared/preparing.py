@@ -16,7 +16,7 @@ import numpy as np
 from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.dialect import compile_plain_key
-from dpselect.engines.duckdb.types import FLOATS, has_text, item_form, kind
+from dpselect.engines.duckdb.types import FLOATS, base_type, has_text, item_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.prepared.file import ALL, CODES, Rules
 from dpselect.engines.sources.scans.scan import Scan
@@ -39,7 +39,7 @@ class Preparing:
 
     def rows(self, sql: str) -> list[Row]:
         """Return all rows of one statement."""
-        return self.workspace.rows(sql)
+        return self.workspace.fetch_unguarded(sql)
 
     def fetch_number(self, sql: str) -> int:
         """Return the one number that a query yields."""
@@ -50,7 +50,7 @@ class Preparing:
     def stage(self, scan: Scan) -> int:
         """Store the rows that have a user, read once, and return their number. Items and kept values may be missing."""
         rules = self.rules
-        present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present
+        present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present_condition
         forms = [f"{_stored_form(name, rules.types[name])} AS {self._staged_column(name)}" for name in rules.stored]
         forms += [] if rules.time is None else [f"{self.rules.row_periods().moment} AS t"]
 
@@ -112,7 +112,7 @@ class Preparing:
 
     def _draw_tags(self, new_count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Draw tags of new users: an index among all users would change when another user comes (docs/prepared.md)."""
-        taken_tags = self.workspace.columns("SELECT u FROM users")["u"].astype(np.int64)
+        taken_tags = self.workspace.fetch_arrays_unguarded("SELECT u FROM users")["u"].astype(np.int64)
         if new_count + len(taken_tags) > MAX_USERS:
             raise DataError("there are more than 2^30 users", "prepare fewer users, or query the source itself")
         return distinct(new_count, taken_tags)
@@ -156,7 +156,7 @@ class Preparing:
             f"SELECT c.rowid AS line, c.*, room FROM coded AS c JOIN {exceeding} {same_user_and_period('c', 'many')}"
         )
         self.rows(f"CREATE TEMP TABLE many AS {exceeding_rows}")
-        lines = self.workspace.columns("SELECT line FROM many ORDER BY u, p, i, c")["line"]
+        lines = self.workspace.fetch_arrays_unguarded("SELECT line FROM many ORDER BY u, p, i, c")["line"]
         with self.workspace.registered({"line": lines, "drawn_rank": SecureDraws().order(len(lines))}) as drawn:
             ranked = (
                 "SELECT *, row_number() OVER ordered AS rank, count(*) OVER (PARTITION BY u, p) AS size, "
@@ -175,7 +175,7 @@ class Preparing:
         """Count the users who have new rows, as they were and as they are."""
         item_types = (stored_type(self.rules.types[name]) for name in self.rules.item)
         key = compile_plain_key((f"v{index}", sql_type) for index, sql_type in enumerate(item_types))
-        self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable}")
+        self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable_condition}")
         self.rows("CREATE TABLE IF NOT EXISTS sets (s BIGINT, cs BIGINT[])")
         if self.rules.keep:
             self.rows("INSERT INTO sets SELECT c, [c] FROM kept ANTI JOIN sets ON c = s")
@@ -219,7 +219,7 @@ class Preparing:
         """Append the new rows to the file, write the state, and return numbers of distinct values for the owner."""
         self.rows("INSERT INTO rows BY NAME FROM coded ORDER BY p, i, u, c")
         self.rows("CREATE OR REPLACE TABLE state (text VARCHAR)")
-        self.workspace.rows("INSERT INTO state VALUES (?)", [text])
+        self.workspace.fetch_unguarded("INSERT INTO state VALUES (?)", [text])
         distinct_counts = {table: self.fetch_number(f"SELECT count(*) FROM {table}") for table in ("users", "named")}
         for index, name in enumerate(self.rules.keep):
             distinct_counts[name] = self.fetch_number(f"SELECT count(*) FROM (SELECT DISTINCT v{index} FROM kept)")
@@ -228,7 +228,7 @@ class Preparing:
 
 def _stored_form(column: str, sql_type: str) -> str:
     """Compile a value as it is stored: equal values in one form, texts without their own collation."""
-    if has_text(sql_type) or kind(sql_type) in FLOATS:
+    if has_text(sql_type) or base_type(sql_type) in FLOATS:
         return item_form(quoted(column), sql_type)
     return quoted(column)
 

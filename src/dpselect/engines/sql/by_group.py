@@ -34,7 +34,7 @@ def rows_in_kept_groups(
     if contributions.startswith("("):
         return keep_first(contributions, columns, bound, dialect, chosen="g", rank="dense_rank")
     max_groups, key = bound
-    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'g')}, g) AS hash_rank"
+    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed_hash(key, 'u', 'g')}, g) AS hash_rank"
     ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
     dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE hash_rank > {max_groups} AND e.u = h.u AND e.g = h.g"
     return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"
@@ -116,7 +116,8 @@ def top_items_by_group(
             f"FROM ({top_rows}) AS f LEFT JOIN ({group_users}) AS s ON s.g = f.g"
         )
     # A name is given where nothing beside it is called so: some databases would take the one for the other.
-    with_item_labels = f"SELECT {item.label_form} AS item, g, n, item_rank, {'users' if users else '0 AS users'} FROM ({top_rows}) AS q"
+    users_column = "users" if users else "0 AS users"
+    with_item_labels = f"SELECT {item.label_form} AS item, g, n, item_rank, {users_column} FROM ({top_rows}) AS q"
     with_group_columns = f"SELECT item, g AS i, n, item_rank, users FROM ({with_item_labels}) AS r"
     return f"SELECT n, item_rank, users, {group.label_form} AS name, item, i FROM ({with_group_columns}) AS s"
 
@@ -133,7 +134,7 @@ def read_grouped_counts(
     return GroupedCounts(
         sizes=np.bincount(group_indices, minlength=len(starts)).astype(np.int64),
         counts=columns["n"][rows_with_items],
-        groups=lambda indices: [group.label(name) for name in fetch_labels("name", starts[indices])],
-        items=lambda indices: [item.label(name) for name in fetch_labels("item", rows_with_items[indices])],
+        groups=lambda indices: [group.to_label(name) for name in fetch_labels("name", starts[indices])],
+        items=lambda indices: [item.to_label(name) for name in fetch_labels("item", rows_with_items[indices])],
         users=lambda indices: columns["users"][starts[indices]],
     )

@@ -28,7 +28,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import OpenSource, PerUser, Tally
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database, ReadRequest
-from dpselect.engines.sql.port import Key, SqlType, int64
+from dpselect.engines.sql.port import CompiledKey, SqlType, int64
 from dpselect.errors import SourceError, naming_parameter
 
 if TYPE_CHECKING:
@@ -107,14 +107,17 @@ class SqlEngine:
             time = None if periods is None else database.time(periods)
             carried_columns = (["g"] if by else []) + self._number_columns
 
-            def rows(item: Key) -> str:
+            def rows(item: CompiledKey) -> str:
                 arguments = database.source, user_key, item, filters, time, database.dialect, group
                 scanned = questions.scan_rows(*arguments, weight_sql, measure_sqls)
                 if split is None:
                     return scanned
                 return questions.split_items(scanned, split, database.dialect, carried_columns)
 
-            self._rows, self._rows_of_values = rows(item_key), rows(replace(item_key, nameable=item_key.present))
+            self._rows, self._rows_of_values = (
+                rows(item_key),
+                rows(replace(item_key, nameable_condition=item_key.present_condition)),
+            )
             self._has_plain_items = split is None and bool(request.items)  # is every item of a row an item, unchanged?
         except BaseException:
             database.close()
@@ -135,7 +138,7 @@ class SqlEngine:
     @property
     def source(self) -> OpenSource:
         """What is known of the source that is open."""
-        return self._database.facts
+        return self._database.open_source
 
     @property
     def condition(self) -> str | None:
@@ -156,7 +159,7 @@ class SqlEngine:
         sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
         items_and_counts = self._database.rows(sql, progress=progress)
         return CountGroups.from_items(
-            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
@@ -193,7 +196,7 @@ class SqlEngine:
         def item(index: int) -> object:
             sql, order = questions.ranked_names(counts, "i" if span else item_type.label_form)
             value = self._database.names_at(sql, order, int64([index]))[0]
-            return value if span else item_type.label(value)
+            return value if span else item_type.to_label(value)
 
         @cache
         def gaps(start: int) -> str:
@@ -216,7 +219,7 @@ class SqlEngine:
 
             return span_groups(domain, items_and_counts)
         return CountGroups.from_items(
-            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def measured(
@@ -265,7 +268,7 @@ class SqlEngine:
         if not seen_items:
             return [zeros] * len(items)
         span = isinstance(domain, Span)
-        label = _parse_integer if span else self._item.label
+        label = _parse_integer if span else self._item.to_label
         if span:
             seen_items = [_parse_integer(item) for item in seen_items]
             item_list = ", ".join(map(str, seen_items))
@@ -298,7 +301,7 @@ class SqlEngine:
 
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
-        key = self._database.secret(self._key)
+        key = self._database.secret_key_sql(self._key)
         sql = users_per_grid_index(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
         columns = self._database.columns(sql, ("grid_index", "users"), progress=progress)
         return UsersAt(int64(columns["grid_index"]), int64(columns["users"]))
@@ -342,7 +345,7 @@ class SqlEngine:
     def _bound(self) -> tuple[int, str] | None:
         """The most items that a user keeps, and the key as SQL; None without a bound."""
         max_items = self._max_items_per_user
-        return None if max_items is None else (max_items, self._database.secret(self._key))
+        return None if max_items is None else (max_items, self._database.secret_key_sql(self._key))
 
     def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """Compile the score of every item of some rows: i and n."""

@@ -23,28 +23,32 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from dpselect.engines.sql.port import Dialect, Key, SortedText, SqlType, parse_or_keep
+from dpselect.engines.sql.port import CompiledKey, Dialect, SortedText, SqlType, parse_or_keep
 from dpselect.errors import DataError
 
 STRUCT = "STRUCT"
 SEPARATOR = "\x01\x01"
 ESCAPES = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what replaces characters that are not above the separator
 _ESCAPED = re.compile("\x01([\x02\x03])")
-Column = tuple[str, SqlType]
+TypedColumn = tuple[str, SqlType]
 """The SQL of a column, and its type."""
 
 
-def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
+def compile_key(columns: Sequence[TypedColumn], dialect: Dialect) -> CompiledKey:
     """Return the key of one column, or of several."""
-    present = " AND ".join(_fill(sql_type.present, sql) for sql, sql_type in columns)
-    nameable = " AND ".join(_fill(sql_type.nameable or sql_type.present, sql) for sql, sql_type in columns)
+    present = " AND ".join(_fill(sql_type.present_condition, sql) for sql, sql_type in columns)
+    nameable = " AND ".join(
+        _fill(sql_type.nameable_condition or sql_type.present_condition, sql) for sql, sql_type in columns
+    )
     types = [sql_type for _, sql_type in columns]
     if not columns:
-        return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()), ())
+        return CompiledKey(
+            "0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, to_label=lambda _: ()), ()
+        )
     if len(columns) == 1:
-        return Key(_fill(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
-    form = concatenate_values([_fill(sql_type.form, sql) for sql, sql_type in columns], types, dialect)
-    return Key(form, present, nameable, combined_type(types, dialect), tuple(types))
+        return CompiledKey(_fill(types[0].canonical_form, columns[0][0]), present, nameable, types[0], (types[0],))
+    form = concatenate_values([_fill(sql_type.canonical_form, sql) for sql, sql_type in columns], types, dialect)
+    return CompiledKey(form, present, nameable, combined_type(types, dialect), tuple(types))
 
 
 def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
@@ -77,10 +81,10 @@ def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
     """Return the type of several columns together."""
     if dialect.struct is not None:
         return SqlType(
-            STRUCT, "other", "{}", STRUCT, None, label=_make_struct_reader([sql_type.label for sql_type in types])
+            STRUCT, "other", "{}", STRUCT, None, to_label=_make_struct_reader([sql_type.to_label for sql_type in types])
         )
-    labels = [_sorted_text(sql_type, dialect).label for sql_type in types]
-    return SqlType("several columns", "other", "{}", "", None, label=_make_reader(labels))
+    labels = [_sorted_text(sql_type, dialect).to_label for sql_type in types]
+    return SqlType("several columns", "other", "{}", "", None, to_label=_make_reader(labels))
 
 
 def _fields_of(key: str, types: Sequence[SqlType]) -> list[str]:
@@ -102,7 +106,7 @@ def _make_reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object]
 
 def _compile_text(form: str, sql_type: SqlType, dialect: Dialect) -> str:
     """Compile one value to a text without what separates values."""
-    text = _fill(_sorted_text(sql_type, dialect).sql, form)
+    text = _fill(_sorted_text(sql_type, dialect).text_sql, form)
     if not sql_type.is_text:
         return text
     for character in dialect.low_characters:

@@ -21,15 +21,15 @@ def weight_column(database: Database, column: str) -> str:
     """Compile a column of weights to doubles, NULL where there is none; refuse it if it holds no numbers."""
     sql, sql_type = database.column(column), database.types[column]
     refuse_non_numbers(sql_type, column)
-    value = fill_template(sql_type.number or "", fill_template(sql_type.form, sql))
-    return f"CASE WHEN {fill_template(sql_type.present, sql)} THEN {value} END"
+    value = fill_template(sql_type.number_form or "", fill_template(sql_type.canonical_form, sql))
+    return f"CASE WHEN {fill_template(sql_type.present_condition, sql)} THEN {value} END"
 
 
 def refuse_non_numbers(sql_type: SqlType, *columns: str) -> None:
     """Refuse columns that hold no numbers, and text."""
-    if sql_type.undeclared is not None:
-        sql_type.undeclared.refuse("numbers")
-    if sql_type.number is None or sql_type.is_text:
+    if sql_type.undeclared_text is not None:
+        sql_type.undeclared_text.refuse("numbers")
+    if sql_type.number_form is None or sql_type.is_text:
         hint = "cast it to a number in the source, for example in a view or a data frame"
         described_columns = (
             f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.engines.sql.port import Dialect, Key, SqlType
+from dpselect.engines.sql.port import CompiledKey, Dialect, SqlType
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def scan_rows(
     source: str,
-    user: Key,
-    item: Key,
+    user: CompiledKey,
+    item: CompiledKey,
     where: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
-    group: Key | None = None,
+    group: CompiledKey | None = None,
     weight: str | None = None,
     measures: Sequence[str] = (),
 ) -> str:
@@ -32,12 +32,12 @@ def scan_rows(
     `weight` is the SQL of a weight w of each row, `measures` are those of m0, m1, ... Of several periods, a user is
     from here on a user in one of them.
     """
-    conditions = [user.present, item.nameable]
+    conditions = [user.present_condition, item.nameable_condition]
     conditions += [f"({condition})" for condition in (*where, *([] if time is None else [time.inside]))]
-    columns, carried_columns = f"{user.form} AS u, {item.form} AS i", ""
+    columns, carried_columns = f"{user.canonical_form} AS u, {item.canonical_form} AS i", ""
     if group is not None:
-        conditions.append(group.nameable)
-        columns, carried_columns = f"{columns}, {group.form} AS g", ", g"
+        conditions.append(group.nameable_condition)
+        columns, carried_columns = f"{columns}, {group.canonical_form} AS g", ", g"
     if weight is not None:
         columns, carried_columns = f"{columns}, {weight} AS w", f"{carried_columns}, w"
     for index, measure in enumerate(measures):
@@ -52,9 +52,9 @@ def scan_rows(
 
 def _user_in_period(time: RowPeriods, dialect: Dialect) -> str:
     """Compile the user u in one period."""
-    period = time.position_sql(lambda period: fill_template(dialect.period, str(period)))
-    if dialect.in_period is not None:
-        return fill_template(dialect.in_period, period)
+    period = time.position_sql(lambda period: fill_template(dialect.period_literal, str(period)))
+    if dialect.user_in_period is not None:
+        return fill_template(dialect.user_in_period, period)
     return time.spelling.binary(f"concat({period}, {fill_template(dialect.text, 'u')})")
 
 
@@ -112,7 +112,7 @@ def keep_first(
         return rows
     number, key = bound
     ranked_column = (
-        f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS hash_rank"
+        f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.keyed_hash(key, 'u', chosen)}, {chosen}) AS hash_rank"
     )
     return (
         f"(SELECT {columns} FROM (SELECT {columns}, {ranked_column} FROM {rows} AS a) AS b WHERE hash_rank <= {number})"
@@ -177,13 +177,13 @@ def seen_before(gaps: str, unseen: int) -> str:
 
 def rows_in_span(rows: str, span: Span, item_type: SqlType, carried_columns: str = "") -> str:
     """Compile the rows whose item is one of the span's numbers, with these other columns."""
-    if item_type.undeclared is not None:
-        item_type.undeclared.refuse("whole numbers", declare="BIGINT")
+    if item_type.undeclared_text is not None:
+        item_type.undeclared_text.refuse("whole numbers", declare="BIGINT")
     if item_type.integer_form is not None:
         rows = f"(SELECT u, {item_type.integer_form} AS i{carried_columns} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that has them"
-        if item_type.number is not None:
+        if item_type.number_form is not None:
             hint = 'declare whole numbers: types={...: "BIGINT"}, --type ...=BIGINT; or list the items'
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint

@@ -43,7 +43,7 @@ class GroupedEngine(SqlEngine):
         assert group is not None
         self.check_groups(groups)
         sql = f"SELECT {group.label_form} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
-        return [group.label(row[0]) for row in self._database.rows(sql)]
+        return [group.to_label(row[0]) for row in self._database.rows(sql)]
 
     def top_by(
         self,
@@ -87,7 +87,7 @@ class GroupedEngine(SqlEngine):
         bound = (
             None
             if self._max_items_per_user is None
-            else (self._max_items_per_user, self._database.secret(value_key(self._key)))
+            else (self._max_items_per_user, self._database.secret_key_sql(value_key(self._key)))
         )
         sql = scores_of_winners(
             kept_rows,
@@ -150,7 +150,7 @@ class GroupedEngine(SqlEngine):
         assert self._group is not None
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
-        group_list, secret = self._group_list(groups), self._database.secret
+        group_list, secret = self._group_list(groups), self._database.secret_key_sql
         keys = secret(self._key), secret(value_key(self._key))
         types, rows = (self._group, self._item), rows_of_groups(self._rows_of_values, group_list)
         sql = users_per_group_and_grid_index(
@@ -181,7 +181,7 @@ class GroupedEngine(SqlEngine):
         self.check(domain)
         group_list, item = self._group_list(groups), self._item
         if isinstance(domain, Span):
-            item = replace(item, label_form="i", label=int)
+            item = replace(item, label_form="i", to_label=int)
             rows = questions.rows_in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.rows_in_domain(self._rows, self._domains[domain][0], ", g")
@@ -201,7 +201,7 @@ class GroupedEngine(SqlEngine):
 
             return numbers_of(domain)
         sql = f"SELECT {self._item.label_form} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
-        return [self._item.label(row[0]) for row in self._database.rows(sql)]
+        return [self._item.to_label(row[0]) for row in self._database.rows(sql)]
 
     def check_pairs(self) -> None:
         """Refuse a group and an item that cannot be one value together."""
@@ -217,7 +217,7 @@ class GroupedEngine(SqlEngine):
         return self._group_lists[groups]
 
     def _group_bound(self, max_groups: int) -> tuple[int, str]:
-        return max_groups, self._database.secret(self._key)
+        return max_groups, self._database.secret_key_sql(self._key)
 
     def _kept_rows(self, max_groups: int, group_list: str | None, progress: Progress | None) -> str:
         """Return u, g and i, and the units s if there are weights, in the groups that users keep."""

@@ -27,7 +27,7 @@ def users_per_grid_index(
     rows: str, grid: Points, per_user: PerUser, secret_key_sql: str, item_type: SqlType, dialect: Dialect
 ) -> str:
     """Compile grid_index, ascending, and users, the number of those who have their value there."""
-    values = f"SELECT u, {questions.fill_template(item_type.number or '', 'i')} AS v FROM {rows} AS t"
+    values = f"SELECT u, {questions.fill_template(item_type.number_form or '', 'i')} AS v FROM {rows} AS t"
     indexed_rows = (
         f"SELECT u, {compile_grid_index(grid, dialect)} AS value_index FROM ({values}) AS r WHERE v IS NOT NULL"
     )
@@ -50,7 +50,7 @@ def grid_index_per_user(
         return questions.keep_first(
             distinct_rows, columns, (1, secret_key_sql), dialect, owner=owner, chosen="value_index"
         )
-    hashed = dialect.bound_order(secret_key_sql, "u", "value_index")
+    hashed = dialect.keyed_hash(secret_key_sql, "u", "value_index")
     chosen_index = {
         PerUser.RANDOM: (dialect.first_by_hash or "").format(value="value_index", hash=hashed),
         PerUser.MIN: "min(value_index)",
@@ -69,7 +69,7 @@ def compile_grid_index(grid: Points, dialect: Dialect, value: str = "v") -> str:
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (double_literal(float(x), dialect) for x in ends)
     above_low = f"(least(greatest({value}, {low}), {high}) - {low})"
-    if dialect.underflow:
+    if dialect.underflow_fails:
         above_low = f"greatest({above_low}, {double_literal(float(grid.step) * TINY, dialect)})"
     steps = f"floor({above_low} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS BIGINT)"
@@ -119,7 +119,7 @@ def users_per_group_and_grid_index(
     """
     group_key, value_key = secret_keys
     group_type, item_type = types
-    values = f"SELECT u, g, {questions.fill_template(item_type.number or '', 'i')} AS v FROM {rows} AS t"
+    values = f"SELECT u, g, {questions.fill_template(item_type.number_form or '', 'i')} AS v FROM {rows} AS t"
     indexed_rows = (
         f"SELECT u, g, {compile_grid_index(grid, dialect)} AS value_index FROM ({values}) AS r WHERE v IS NOT NULL"
     )
@@ -145,5 +145,5 @@ def read_grouped_values(database: Database, sql: str, group_type: SqlType, progr
         sql, "i, row_rank", ("grid_index", "users", "row_rank"), ("name",), progress=progress
     )
     starts = np.flatnonzero(columns["row_rank"] == 1)
-    names = [group_type.label(name) for name in fetch_labels("name", starts)]
+    names = [group_type.to_label(name) for name in fetch_labels("name", starts)]
     return GroupedValues.parted(names, starts.tolist(), columns["grid_index"], columns["users"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dpselect.engines.duckdb.types import OBJECT, sound_form
+from dpselect.engines.duckdb.types import OBJECT, validated_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.frames import Frame
 from dpselect.engines.sources.refused_types import GENERAL
@@ -44,7 +44,7 @@ class FrameScan(Scan):
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
         forms = ", ".join(
-            f"{sound_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
+            f"{validated_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
             for index, column in enumerate(columns)
         )
         with workspace.registered(self.frame.narrow(self._positions(columns), False).rows) as name:

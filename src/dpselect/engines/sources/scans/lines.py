@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest_column
-from dpselect.engines.duckdb.types import short_form
+from dpselect.engines.duckdb.types import length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.csv_form import CsvForm
@@ -253,7 +253,9 @@ def _quoted_part(paths: Sequence[str], header: Header, begin: int, inside: Folde
     )
     source_columns = {name: f"c{index}" for index, name in enumerate(header.names)}
     value_forms = (
-        inside.text(column, FILE, begin) if column in inside.names else short_form(source_columns[column], "VARCHAR")
+        inside.text(column, FILE, begin)
+        if column in inside.names
+        else length_limited_form(source_columns[column], "VARCHAR")
         for column in columns
     )
     values = ", ".join(f"{form} AS {quoted(column)}" for form, column in zip(value_forms, columns, strict=True))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect.engines.duckdb.types import ZONED, floor_form, short_form
+from dpselect.engines.duckdb.types import ZONED, floor_to_microseconds, length_limited_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
@@ -183,14 +183,16 @@ class ParquetScan(Scan):
         if source_type is None:
             return "NULL", '"NULL"'
         nothing = f"nullif(left({quoted(name)}, 0), '')" if source_type == "VARCHAR" else "NULL"
-        return short_form(quoted(name), source_type, nothing), source_type
+        return length_limited_form(quoted(name), source_type, nothing), source_type
 
     @staticmethod
     def _cast_to_column(value: str, source_type: str, column_type: str) -> str:
         """Return a value in the type of all files, exactly; of a table, in the type that it declares."""
         if column_type.startswith(("INTEGER[", "MAP", "STRUCT")):  # of which a filter asks only whether it is there
             return value
-        floored = floor_form(value, source_type) if source_type in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        floored = (
+            floor_to_microseconds(value, source_type) if source_type in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        )
         return f"TRY_CAST({floored} AS {column_type})"
 
 
