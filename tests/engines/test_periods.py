@@ -19,7 +19,8 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import Periods, parse_periods
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines import Engine
+from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError

@@ -15,7 +15,8 @@ from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines import Engine
+from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.opened import open_engine

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.port import Engine
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
@@ -28,6 +28,9 @@ from dpselect.inspection.columns import Columns, IntendedUse
 from dpselect.inspection.files import file_findings
 from dpselect.inspection.parts import format_error, hidden_key_findings, key_findings, open_parts
 from dpselect.inspection.rows import row_findings
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 __all__ = ["Inspection", "IntendedUse", "inspect", "missing_as_declared"]
 

@@ -13,7 +13,7 @@ from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
 from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
@@ -33,6 +33,7 @@ from dpselect.release.statement import Kind, Ranked, Statement
 from dpselect.utility.price import price_for
 
 if TYPE_CHECKING:
+    from dpselect.engines import Engine
     from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]

@@ -17,8 +17,9 @@ from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
+from dpselect.engines import Engine
 from dpselect.engines.duckdb import engine as of_duckdb
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
 from dpselect.flat import prepare

@@ -45,11 +45,35 @@ if TYPE_CHECKING:
 
 
 class SqlEngine:
-    """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
+    """The engine of one question: it counts distinct users per item over one source, with one filter and one bound.
 
-    `tally` says what is counted: with totals the score of an item is the sum of its users' totals, in place of their
-    number.
-    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    Opening it reads the schema only: whatever the caller got wrong (a missing file, a column that is not there, a
+    filter that is not a condition on one row) is refused before a row is counted. What every engine promises:
+
+    - A row whose user or item is null (or NaN) does not exist. Opened with no columns of items, there is one item, (),
+      and every row of a user has it.
+    - A user is one user however many rows or files hold them, and counts once per item.
+    - Where a contribution bound D applies, every user keeps at most D of their distinct items: those with the smallest
+      keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
+    - Equal counts are ordered by the item itself, never by the order of its rows.
+    - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
+      every user's total is rounded and cut by itself, and who gives an item nothing does not have it.
+    - Items come back as plain Python values: str, int, bool, float, Decimal, date, datetime, time, bytes.
+    - No message, label order, type or failure depends on a row, as far as the source's format allows it.
+    - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.
+
+    Args:
+        open_database: Opens the database of an address for a request.
+        address: Where the rows are.
+        user: The columns of a user.
+        item: The columns of an item.
+        where: The filter, as text.
+        max_items_per_user: The contribution bound D; no bound if None.
+        split: The separator at which a text is split into items.
+        periods: The periods, in each of which a user is another user.
+        tally: What is counted: with totals the score of an item is the sum of its users' totals, in place of their
+            number.
+        key: The secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
     outside: str | None = None
@@ -142,7 +166,7 @@ class SqlEngine:
 
     @property
     def condition(self) -> str | None:
-        """The canonical text of the filter, with the declared types of its columns."""
+        """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
         return None if self._condition is None else self._condition.canonical(self._database.filter_types)
 
     def check_unchanged(self) -> None:
@@ -154,7 +178,11 @@ class SqlEngine:
         self._database.rows(f"SELECT * FROM {self._rows} AS t WHERE 1 = 0")
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
-        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
+
+        There are fewer where the data hold fewer items; no data, no groups. No bound applies to a
+        ranking: a user counts for all items that they have.
+        """
         max_items = whole_number("rows", rows, minimum=0)
         sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
         items_and_counts = self._database.rows(sql, progress=progress)
@@ -163,7 +191,10 @@ class SqlEngine:
         )
 
     def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
-        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `max_items`.
+
+        No row is read. A listed domain is read here, and only here; `grouped` calls this too.
+        """
         refuse_other_width(domain, len(self._types))
         if isinstance(domain, Span):
             questions.rows_in_span("", domain, self._item)
@@ -174,7 +205,10 @@ class SqlEngine:
             refuse_large_domain(self._domains[domain][1], max_items)
 
     def leave_out(self, items: Listed | Column) -> None:
-        """Leave the rows of these items out of all questions from now on."""
+        """Leave the rows of these items out from now on: before any bound, for every question.
+
+        Items that do not fit the item column are refused. No row is read.
+        """
         with naming_parameter("exclude"):
             refuse_other_width(items, len(self._types))
             excluded, _ = self._database.put_domain(items, self._types)
@@ -184,7 +218,11 @@ class SqlEngine:
         self._has_plain_items, self._contributions = False, {}
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
-        """Count all items, or those of a domain, equal counts in one group; labels exist until the engine is closed."""
+        """Return all items, those with equal counts in one group, most first: the number of each count leaves, no more.
+
+        `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
+        domain only its items count, and those without a row form the group with count 0. No bound applies, as in `top`.
+        """
         from dpselect.engines.count_groups import histogram_of
 
         if domain is not None:
@@ -208,7 +246,11 @@ class SqlEngine:
         return histogram_of(counts_and_sizes, domain, item=item, seen_before=seen_before)
 
     def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
-        """Count all items of a domain, those without a row too, one group each, in the domain's own order."""
+        """Return all items of a domain, those without a row too, one group each, in the domain's own order.
+
+        A list keeps its order, numbers ascend, and a column has the order of items. All names are here when it returns:
+        they are public.
+        """
         self.check(domain)
         span = isinstance(domain, Span)
         counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
@@ -230,7 +272,12 @@ class SqlEngine:
         bounded: bool = True,
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
-        """Return the measures of each of some items that came back. Nothing else leaves."""
+        """Return the measures of the engine for each of some items that came back. Nothing else leaves.
+
+        `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
+        With a contribution bound D every user keeps at most D of *these* items, and each is measured over the users
+        who keep it. `bounded=False` takes all users.
+        """
         from dpselect.engines.sql import numbers
 
         bound = self._bound if bounded else None
@@ -246,7 +293,10 @@ class SqlEngine:
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
     ) -> Sequence[int]:
-        """Return the scores of some items that came back; a bound keeps some of these for every user."""
+        """Return the score of each of some items that came back. Nothing else leaves.
+
+        With a contribution bound D every user keeps at most D of these items, the same as in `measured`.
+        """
 
         def question(rows: str, label_form: str) -> str:
             return questions.named_scores(self._compile_scores(rows, self._bound), label_form)
@@ -285,7 +335,7 @@ class SqlEngine:
         ]
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.
+        """Refuse an item column that holds no numbers, and text declared as such, before a row is read or paid for.
 
         From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
         """
@@ -295,7 +345,12 @@ class SqlEngine:
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
-        """Count the users at each point of a grid: one value a user, and nothing else leaves."""
+        """Count the users with their value at each point of a grid: one value a user, and nothing else leaves.
+
+        The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
+        are missing. Every value moves to its point first, alone, as `Grid.nearest_indices` says; then `per_user` picks
+        one.
+        """
         from dpselect.aggregates.value_counts import UsersAt
         from dpselect.engines.sql.values import users_per_grid_index
 
@@ -307,25 +362,41 @@ class SqlEngine:
         return UsersAt(int64(columns["grid_index"]), int64(columns["users"]))
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
-        """Return all distinct items of every user: a bound is the mechanism's task, `draws.sample`."""
+        """Return the distinct items of every user, as numbers; labels can be asked for until the engine is closed.
+
+        Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
+        by itself. Users and items come in their own order (users of prepared data in that of their numbers), so where
+        their rows stood changes nothing. An engine keeps them on disk where they are many, or refuses those that memory
+        does not hold with roughly what they would need.
+        """
         rows, kind = self._with_groups(self._rows)
         return self._database.read_sets(
             rows, kind, of_all_rows=self._has_plain_items and not self._by, progress=progress
         )
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
-        """Keep the distinct items of every user in the database, where weights are added up."""
+        """Return the distinct items of every user, kept by the engine, which adds up their weights and spills to disk.
+
+        For set unions whose users do not look at what others gave. A contribution bound is not applied: each question
+        for weights brings a bound and a fresh key. Nothing leaves but how many items have which weight, and the names
+        of released items.
+        """
         from dpselect.engines.sql.pairs import SqlPairs
 
         rows, kind = self._with_groups(self._rows, self._number_suffix)
         return SqlPairs(self._database, rows, kind, progress, gains=self._gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
-        """Refuse an item column that holds no text, and a pattern that cannot be read."""
+        """Refuse an item column that holds no text, before a row is read and before anything is paid."""
         self._database.check_text(self._item, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
-        """Return the tokens of every text; words can be named until the engine is closed."""
+        """Return the tokens of every row's text as numbers, one row after the other; the item column holds the text.
+
+        A row is cut by itself, so a token depends on that row alone; a row that cannot be cut has no tokens. No
+        contribution bound is applied: who releases n-grams bounds each level. Only words whose code is asked for
+        come back as text, and only released ones may be asked for, until the engine is closed.
+        """
         self.check_text(tokenizer)
         return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
 

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 KEY_BYTES = 16
 
 
-class GroupedEngine(SqlEngine):
+class Engine(SqlEngine):
     """An engine that may have been opened with columns of groups."""
 
     def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        """Refuse listed groups that do not fit the columns of groups, before a row is read or anything is paid.
+
+        A list is read here, and only here.
+        """
         if groups not in self._group_lists:
             with naming_parameter("groups"):
                 refuse_other_width(groups, len(self._by))
@@ -38,7 +41,7 @@ class GroupedEngine(SqlEngine):
                 self._group_lists[groups], _ = self._database.put_domain(groups, self._by)
 
     def group_names(self, groups: Domain) -> Sequence[object]:
-        """Return listed groups in their order, with the labels that groups of rows have."""
+        """Return listed groups in their order, by the labels that those of rows have."""
         group = self._group
         assert group is not None
         self.check_groups(groups)
@@ -54,7 +57,15 @@ class GroupedEngine(SqlEngine):
         users: bool = False,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """Return the `rows` items with the most users of every group, or of listed ones; users keep some groups."""
+        """Return the `rows` items with the most distinct users of every group, as `top` would have them there.
+
+        Opened with `Totals`, what users give, in each group by itself; in a group where they give no unit they are not.
+        A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
+        has a null (or NaN) there does not count. Every user keeps at most `max_groups_per_user` of their groups, those
+        with the smallest keyed hash of (key, user, group), with all of their items there. Where groups are listed only
+        they count, and each of them is there, with no rows if it has none. `users` says whether numbers of users will
+        be asked for.
+        """
         from dpselect.engines.sql.by_group import COUNT, SUM, read_grouped_counts, top_items_by_group
 
         assert self._group is not None
@@ -72,7 +83,11 @@ class GroupedEngine(SqlEngine):
         *,
         progress: Progress | None = None,
     ) -> Sequence[int]:
-        """Return the scores of some items that came back, each of a group; a user keeps some items of each group."""
+        """Return the score of each of some items that came back, with the values of its group. Nothing else leaves.
+
+        Users count in the groups that they keep in `top_by`, asked with the same bound and list. With a contribution
+        bound D every user keeps in each of these groups at most D of its items here.
+        """
         from dpselect.engines.sql.by_group import COUNT, SUM, scores_of_winners
 
         if not pairs:
@@ -103,7 +118,10 @@ class GroupedEngine(SqlEngine):
         return [scores.pop(code, 0) for code in codes]  # each score is returned once, even if a pair is asked for twice
 
     def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
-        """Return numbers of groups, and how many users have each number; the next question is of the same rows."""
+        """Numbers of groups, and how many users have so many groups, of all or of those that are listed.
+
+        The groups are those among which `top_by` and `contributions_by` would choose the ones that a user keeps.
+        """
         from dpselect.engines.sql.by_group import users_per_group_number
 
         group_list = None if groups is None else self._group_list(groups)
@@ -114,13 +132,20 @@ class GroupedEngine(SqlEngine):
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:
-        """Return the distinct pairs of group and item of every user, in the groups that they keep."""
+        """Return the distinct items of every user, as `contributions`, in the groups that `top_by` would keep.
+
+        An item is here the values of a group and then those of an item. No other bound is applied.
+        """
         group_list = None if groups is None else self._group_list(groups)
         rows, kind = self._with_groups(self._kept_rows(max_groups_per_user, group_list, progress))
         return self._database.read_sets(rows, kind, of_all_rows=False, progress=progress)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
-        """Return the distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
+        """Return the distinct groups of every user, as `contributions` has items, for a set union that finds groups.
+
+        The rows are kept, where that is possible, so that the next question about these groups is of the very same
+        rows.
+        """
         assert self._group is not None
         self._rows = self._rows_of_values = self._database.make_rereadable(self._rows, progress=progress)
         groups = f"(SELECT DISTINCT u, g AS i FROM {self._rows} AS t)"
@@ -128,7 +153,10 @@ class GroupedEngine(SqlEngine):
         return self._numbered_groups[0]
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
-        """Store released groups, by their codes in `group_sets`, as a list to ask for."""
+        """Store groups that a union released, by their codes in `group_sets`, as a list to ask this engine for.
+
+        They stay what they are in the engine: a label may not hold all of a value.
+        """
         from dpselect.aggregates.groups import FoundGroups
 
         assert self._numbered_groups is not None
@@ -143,7 +171,12 @@ class GroupedEngine(SqlEngine):
         *,
         progress: Progress | None = None,
     ) -> GroupedValues:
-        """Count the users of every group at each point of a grid; a user keeps a bounded number of groups."""
+        """Count the users of every listed group with their value at each point of a grid, as `users_at` would.
+
+        Of a user with several values in a group `per_user` picks one, in each group by itself; then every user keeps at
+        most `max_groups_per_user` of the listed groups in which they have a value, as in `top_by`. Each listed group is
+        there.
+        """
         from dpselect.engines.sql.by_group import rows_of_groups
         from dpselect.engines.sql.values import read_grouped_values, users_per_group_and_grid_index
 
@@ -166,7 +199,11 @@ class GroupedEngine(SqlEngine):
         *,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """Count the users of the items of a domain in every group; a user keeps a bounded number of groups."""
+        """Count the distinct users of each item of a domain in every listed group; items without users are left out.
+
+        Only rows of these items and groups count, before groups are kept as in `top_by`; no bound on items applies.
+        Each listed group is there.
+        """
         from dataclasses import replace
 
         from dpselect.engines.sql.by_group import (
@@ -194,7 +231,7 @@ class GroupedEngine(SqlEngine):
         return read_grouped_counts(self._database, sql, self._group, item, progress)
 
     def item_names(self, domain: NamedDomain) -> Sequence[object]:
-        """Return the items of a domain, with the labels that items of rows have."""
+        """Return the items of a domain, which are public, in an order of their own, by the labels of rows."""
         self.check(domain)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import numbers_of
@@ -204,7 +241,10 @@ class GroupedEngine(SqlEngine):
         return [self._item.to_label(row[0]) for row in self._database.rows(sql)]
 
     def check_pairs(self) -> None:
-        """Refuse a group and an item that cannot be one value together."""
+        """Refuse a group and an item that cannot be one value together. No row is read.
+
+        Opened with `by`, `contributions` and `pairs` have a group and an item together as an item, too.
+        """
         self._database.pair(self._by_names, self._names, plain=self._is_split)
 
     def _group_list(self, groups: Domain | FoundGroups) -> str:
