@@ -290,7 +290,7 @@ def refused(check: Callable[[], None]) -> bool:
 def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the periods, and a user of them all in bounds and numbers."""
     held = judge(TIMED)
-    monkeypatch.setattr(RowPeriods, "several", False)
+    monkeypatch.setattr(RowPeriods, "has_several", False)
     assert refused(lambda: check_everywhere(held))
     assert refused(lambda: check_values(held, "quarters of days"))
     with held.engine(periods=periods("quarters of days")) as engine:
@@ -300,7 +300,7 @@ def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_gaps_that_count_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     case = "moments, with many gaps"
     assert len(periods(case).runs) == len(periods(case).all) == 12
-    monkeypatch.setattr(RowPeriods, "but", "")
+    monkeypatch.setattr(RowPeriods, "where_in_no_gap", "")
     with judge(TIMED).engine(periods=periods(case)) as engine:
         assert refused(lambda: check_counts(engine, case))
 

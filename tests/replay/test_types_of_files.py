@@ -97,7 +97,9 @@ def _forms(sql_type: str, asked: Any) -> Iterator[str]:
         lambda: user_form("x", sql_type) if "ZONE" not in sql_type else "epoch_us(x)",
         lambda: item_form("x", sql_type),
         lambda: column_value("x", "x", filter_type(sql_type), DUCKDB_SPELLING).operand,
-        lambda: f"CASE WHEN {row_time(asked, {'x': sql_type}, 'x').all} THEN 'inside' ELSE 'outside' END",
+        lambda: (
+            f"CASE WHEN {row_time(asked, {'x': sql_type}, 'x').condition_in_periods} THEN 'inside' ELSE 'outside' END"
+        ),
         lambda: number_form("x", sql_type),
     )
     for role in roles:

@@ -21,10 +21,10 @@ def run_interruptible(
     fixed_error: Callable[[BaseException], DpselectError],
     name: str = THREAD,
 ) -> T:
-    """Return the result of `work`; meanwhile `tell` reports, and `stop` ends it if the caller's thread is interrupted.
+    """Return the result of `work`; `interrupt` ends it if the caller's thread is interrupted.
 
-    What an engine says can quote a row. So a failure is looked at, never raised: `said` puts it into words that were
-    written before any data were seen, and no traceback or context can carry its text. Errors of ours pass.
+    An engine's error can quote a row. So it is never raised: `fixed_error` returns one whose text was written before
+    any data were read, and no traceback or context can carry the engine's text. Errors of ours pass.
     """
     results: list[T] = []
     errors: list[BaseException] = []

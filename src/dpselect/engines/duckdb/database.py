@@ -32,7 +32,7 @@ from dpselect.engines.port import OpenSource
 from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
 from dpselect.engines.sql.database import Database, FetchValues, ReadRequest
 from dpselect.engines.sql.keys import compile_key, compile_pair, concatenate_values
-from dpselect.engines.sql.port import Columns, CompiledKey, Int64, SqlType, TextColumn, int64
+from dpselect.engines.sql.port import Columns, CompiledKey, Int64, SqlType, UndeclaredText, int64
 from dpselect.engines.values import TYPE_MARK
 
 if TYPE_CHECKING:
@@ -307,7 +307,11 @@ class DuckDBDatabase(Database):
             "without an item": self._plain_key(request.items).nameable_condition,
             "that where leaves out": self._filter_sql or "true",
         }
-        conditions |= {} if request.periods is None else {"in none of the periods": self.time(request.periods).all}
+        conditions |= (
+            {}
+            if request.periods is None
+            else {"in none of the periods": self.time(request.periods).condition_in_periods}
+        )
 
         def select(source: str) -> str:
             return f"SELECT * FROM {counted_rows.replace(self.source, f'({self.select(source)})')}"
@@ -394,7 +398,7 @@ def counted_column(name: str, sql_type: str) -> SqlType:
     Text is no number and no time, even where its owner declares it as text.
     """
     is_text = base_type(sql_type) in TEXTS | {"ENUM"}
-    return counted_type(sql_type, TextColumn(name) if is_text else None)
+    return counted_type(sql_type, UndeclaredText(name) if is_text else None)
 
 
 def _placeholder() -> str:

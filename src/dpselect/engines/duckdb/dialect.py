@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from dpselect.engines.duckdb.types import (
     INTEGERS,
@@ -11,14 +10,14 @@ from dpselect.engines.duckdb.types import (
     base_type,
     is_text,
     item_form,
+    label_function,
     nameable_condition,
     number_form,
     present_condition,
-    to_label,
 )
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.sql.keys import compile_key
-from dpselect.engines.sql.port import CompiledKey, Dialect, SqlType, TextColumn
+from dpselect.engines.sql.port import CompiledKey, Dialect, SqlType, UndeclaredText
 from dpselect.engines.values import TYPE_MARK
 from dpselect.errors import DataError
 
@@ -67,7 +66,7 @@ _INTEGER_FORMS = {
 }
 
 
-def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType:
+def counted_type(sql_type: str, undeclared: UndeclaredText | None = None) -> SqlType:
     """Return the type of a column as it is counted."""
     name = base_type(sql_type)
     sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
@@ -80,7 +79,7 @@ def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType
         present_condition=present_condition("{}", sql_type),
         nameable_condition=nameable_condition("{}", sql_type),
         number_form=_try_form(number_form, sql_type),
-        to_label=partial(to_label, sql_type=sql_type),
+        to_label=label_function(sql_type),
         integer_form=_INTEGER_FORMS.get(name),
         undeclared_text=undeclared,
     )

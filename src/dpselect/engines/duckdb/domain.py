@@ -20,8 +20,8 @@ from dpselect.engines.duckdb.types import (
     base_type,
     is_text,
     item_form,
+    label_function,
     nameable_condition,
-    to_label,
 )
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, encode_values
@@ -119,9 +119,9 @@ def _store_column_values(workspace: Workspace, domain: Column, values: str, item
         with scan.rows(workspace, [domain.column]) as rows:
             source = f"(SELECT {quoted(domain.column)} AS v FROM {rows})"
             if is_listed:
-                is_nameable = nameable_condition("v", sql_type)
+                to_label, is_nameable = label_function(sql_type), nameable_condition("v", sql_type)
                 distinct_items = f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {is_nameable}"
-                return [to_label(value, sql_type) for (value,) in workspace.fetch_unguarded(distinct_items)]
+                return [to_label(value) for (value,) in workspace.fetch_unguarded(distinct_items)]
             workspace.fetch_unguarded(f"CREATE TEMP TABLE {values} AS SELECT v, 0 AS place FROM {source}")
             return []
 

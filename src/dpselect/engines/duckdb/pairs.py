@@ -17,7 +17,7 @@ from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, base_type
 from dpselect.engines.duckdb.workspace import Label, OpenRows, Row, Workspace, run_in_little_memory
-from dpselect.engines.sql.sets import Labels
+from dpselect.engines.sql.sets import FetchedLabels
 from dpselect.errors import DataError
 
 # With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
@@ -168,7 +168,7 @@ def _make_sets(
 
         return [item for (item,) in workspace.guarded(rows)]
 
-    labels = Labels(fetch, items.size, label)
+    labels = FetchedLabels(fetch, items.size, label)
     if isinstance(pairs, SortedNumbers):
         return stored_pairs(pairs, labels.size, labels.many)
     offsets, codes = sets_of(pairs)

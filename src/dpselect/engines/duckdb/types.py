@@ -28,7 +28,7 @@ from dpselect.engines.values import ZONED as ZONE_GIVEN
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
@@ -274,12 +274,22 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if sql_type == OBJECT else sql_type
 
 
-def to_label(value: object, sql_type: str) -> object:
-    """Return a counted item as a plain Python value."""
-    if sql_type == OBJECT and isinstance(value, str):
-        from dpselect.engines.sources import objects
+def label_function(sql_type: str) -> Callable[[object], object]:
+    """Return the function from a counted item of this type to a plain Python value."""
+    if sql_type == OBJECT:
+        return _decode_object
+    return _with_utc if base_type(sql_type) == ZONED else _unchanged
 
-        return objects.decode_value(value)
-    if base_type(sql_type) == ZONED and isinstance(value, datetime.datetime):
-        return value.replace(tzinfo=datetime.UTC)
+
+def _decode_object(value: object) -> object:
+    from dpselect.engines.sources import objects
+
+    return objects.decode_value(value) if isinstance(value, str) else value
+
+
+def _with_utc(value: object) -> object:
+    return value.replace(tzinfo=datetime.UTC) if isinstance(value, datetime.datetime) else value
+
+
+def _unchanged(value: object) -> object:
     return value

@@ -52,7 +52,7 @@ class Preparing:
         rules = self.rules
         present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present_condition
         forms = [f"{_stored_form(name, rules.types[name])} AS {self._staged_column(name)}" for name in rules.stored]
-        forms += [] if rules.time is None else [f"{self.rules.row_periods().moment} AS t"]
+        forms += [] if rules.time is None else [f"{self.rules.row_periods().moment_sql} AS t"]
 
         with scan.rows(self.workspace, rules.names) as source:
             self.rows(f"CREATE TEMP TABLE staged AS SELECT {', '.join(forms)} FROM {source} WHERE {present}")
@@ -128,7 +128,7 @@ class Preparing:
                     period_of_start |= {period.start: period.start, period.stop: period_of_start.get(period.stop)}
         days = sorted(period_of_start)
         starts = np.array(
-            [row_periods.periods.midnight(day, in_utc=row_periods.in_utc) for day in days], "datetime64[us]"
+            [row_periods.periods.midnight(day, in_utc=row_periods.is_moment) for day in days], "datetime64[us]"
         )
         starts_columns = {"start": starts, "p": np.array([period_of_start[day] for day in days], "datetime64[us]")}
         self.rows("CREATE TEMP TABLE starts AS SELECT t AS start, NULL::DATE AS p FROM staged LIMIT 0")

@@ -32,9 +32,9 @@ def rows_in_kept_groups(
     are not kept are found and left out, so few rows are sorted.
     """
     if contributions.startswith("("):
-        return keep_first(contributions, columns, bound, dialect, chosen="g", rank="dense_rank")
-    max_groups, key = bound
-    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed_hash(key, 'u', 'g')}, g) AS hash_rank"
+        return keep_first(contributions, columns, bound, dialect, chosen="g", rank_function="dense_rank")
+    max_groups, secret_key_sql = bound
+    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed_hash(secret_key_sql, 'u', 'g')}, g) AS hash_rank"
     ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
     dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE hash_rank > {max_groups} AND e.u = h.u AND e.g = h.g"
     return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"

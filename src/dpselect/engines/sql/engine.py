@@ -105,17 +105,17 @@ class SqlEngine:
         request = ReadRequest(user, item, by, condition, periods, tuple(numbers))
         self._database = database = open_database(address, request)
         try:
-            self._dialect, self._key, self._max_items_per_user = database.dialect, key, max_items_per_user
+            self._dialect, self._secret_key, self._max_items_per_user = database.dialect, key, max_items_per_user
             self._condition, self._totals, self._measures = condition, totals, measures
-            self._names, self._by_names, self._is_split = request.items, request.by, split is not None
-            self._gains = periods is not None and bool(periods.compared)
+            self._item_columns, self._group_columns, self._is_split = request.items, request.by, split is not None
+            self._counts_gains = periods is not None and bool(periods.compared)
             user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)
-            self._item, self._types = item_key.type, item_key.types
+            self._item_type, self._item_column_types = item_key.type, item_key.types
             group = database.item(request.by) if by else None
-            self._group: SqlType | None = None if group is None else group.type
-            self._by: tuple[SqlType, ...] = () if group is None else group.types
-            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
-            self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
+            self._group_type: SqlType | None = None if group is None else group.type
+            self._group_column_types: tuple[SqlType, ...] = () if group is None else group.types
+            self._stored_domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
+            self._stored_group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
             self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups
             self._numbered_groups: tuple[Sets, Callable[[Any], str]] | None = None  # groups, if they are to be found
             weight_sql, measure_sqls = None, list[str]()
@@ -131,7 +131,7 @@ class SqlEngine:
             time = None if periods is None else database.time(periods)
             carried_columns = (["g"] if by else []) + self._number_columns
 
-            def rows(item: CompiledKey) -> str:
+            def compile_rows(item: CompiledKey) -> str:
                 arguments = database.source, user_key, item, filters, time, database.dialect, group
                 scanned = questions.scan_rows(*arguments, weight_sql, measure_sqls)
                 if split is None:
@@ -139,8 +139,8 @@ class SqlEngine:
                 return questions.split_items(scanned, split, database.dialect, carried_columns)
 
             self._rows, self._rows_of_values = (
-                rows(item_key),
-                rows(replace(item_key, nameable_condition=item_key.present_condition)),
+                compile_rows(item_key),
+                compile_rows(replace(item_key, nameable_condition=item_key.present_condition)),
             )
             self._has_plain_items = split is None and bool(request.items)  # is every item of a row an item, unchanged?
         except BaseException:
@@ -151,7 +151,7 @@ class SqlEngine:
         return self
 
     def __exit__(
-        self, sort: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -184,10 +184,10 @@ class SqlEngine:
         ranking: a user counts for all items that they have.
         """
         max_items = whole_number("rows", rows, minimum=0)
-        sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
+        sql = questions.top_items(self._scores_in_domain(None, max_items), self._item_type, max_items)
         items_and_counts = self._database.rows(sql, progress=progress)
         return CountGroups.from_items(
-            [self._item.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item_type.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
@@ -195,14 +195,14 @@ class SqlEngine:
 
         No row is read. A listed domain is read here, and only here; `grouped` calls this too.
         """
-        refuse_other_width(domain, len(self._types))
+        refuse_other_width(domain, len(self._item_column_types))
         if isinstance(domain, Span):
-            questions.rows_in_span("", domain, self._item)
+            questions.rows_in_span("", domain, self._item_type)
         elif isinstance(domain, (Listed, Column)):
-            if domain not in self._domains:
-                self._domains[domain] = self._database.put_domain(domain, self._types)
-            refuse_k_above_size(k, self._domains[domain][1])
-            refuse_large_domain(self._domains[domain][1], max_items)
+            if domain not in self._stored_domains:
+                self._stored_domains[domain] = self._database.put_domain(domain, self._item_column_types)
+            refuse_k_above_size(k, self._stored_domains[domain][1])
+            refuse_large_domain(self._stored_domains[domain][1], max_items)
 
     def leave_out(self, items: Listed | Column) -> None:
         """Leave the rows of these items out from now on: before any bound, for every question.
@@ -210,9 +210,9 @@ class SqlEngine:
         Items that do not fit the item column are refused. No row is read.
         """
         with naming_parameter("exclude"):
-            refuse_other_width(items, len(self._types))
-            excluded, _ = self._database.put_domain(items, self._types)
-        columns = "u, i" + (", g" if self._by else "") + self._number_suffix
+            refuse_other_width(items, len(self._item_column_types))
+            excluded, _ = self._database.put_domain(items, self._item_column_types)
+        columns = "u, i" + (", g" if self._group_column_types else "") + self._number_suffix
         self._rows = questions.rows_without_items(self._rows, excluded, columns)
         self._rows_of_values = questions.rows_without_items(self._rows_of_values, excluded, columns)
         self._has_plain_items, self._contributions = False, {}
@@ -227,9 +227,9 @@ class SqlEngine:
 
         if domain is not None:
             self.check(domain)
-        counts = self._database.keep(self._scores_in(domain), progress=progress)
+        counts = self._database.keep(self._scores_in_domain(domain), progress=progress)
         counts_and_sizes = self._database.rows(questions.items_per_count(counts), progress=progress)
-        span, item_type = isinstance(domain, Span), self._item
+        span, item_type = isinstance(domain, Span), self._item_type
 
         def item(index: int) -> object:
             sql, order = questions.ranked_names(counts, "i" if span else item_type.label_form)
@@ -253,15 +253,15 @@ class SqlEngine:
         """
         self.check(domain)
         span = isinstance(domain, Span)
-        counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
-        sql = questions.names_and_counts(counts, "i" if span else self._item.label_form, listed=not span)
+        counts = self._with_unseen_items(self._compile_scores(self._rows_in_domain(domain), self._items_bound), domain)
+        sql = questions.names_and_counts(counts, "i" if span else self._item_type.label_form, listed=not span)
         items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import span_groups
 
             return span_groups(domain, items_and_counts)
         return CountGroups.from_items(
-            [self._item.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item_type.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def measured(
@@ -280,11 +280,11 @@ class SqlEngine:
         """
         from dpselect.engines.sql import numbers
 
-        bound = self._bound if bounded else None
+        bound = self._items_bound if bounded else None
 
         def question(rows: str, label_form: str) -> str:
             columns = f"u, i{self._number_suffix}"
-            kept_rows = questions.keep_first(rows, columns, bound, self._dialect, rank="dense_rank")
+            kept_rows = questions.keep_first(rows, columns, bound, self._dialect, rank_function="dense_rank")
             return numbers.measure_totals(kept_rows, self._measures, label_form, self._dialect)
 
         rows_of_numbers = self._read_numbers(items, domain, question, 2 * len(self._measures), progress)
@@ -299,7 +299,7 @@ class SqlEngine:
         """
 
         def question(rows: str, label_form: str) -> str:
-            return questions.named_scores(self._compile_scores(rows, self._bound), label_form)
+            return questions.named_scores(self._compile_scores(rows, self._items_bound), label_form)
 
         return [row[0] for row in self._read_numbers(items, domain, question, 1, progress)]
 
@@ -318,14 +318,16 @@ class SqlEngine:
         if not seen_items:
             return [zeros] * len(items)
         span = isinstance(domain, Span)
-        label = _parse_integer if span else self._item.to_label
+        label = _parse_integer if span else self._item_type.to_label
         if span:
             seen_items = [_parse_integer(item) for item in seen_items]
             item_list = ", ".join(map(str, seen_items))
         else:
-            item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._types)} AS d"
-        rows = questions.rows_of_items(self._rows_in(domain), item_list, self._number_suffix)
-        answer_rows = self._database.rows(question(rows, "i" if span else self._item.label_form), progress=progress)
+            item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._item_column_types)} AS d"
+        rows = questions.rows_of_items(self._rows_in_domain(domain), item_list, self._number_suffix)
+        answer_rows = self._database.rows(
+            question(rows, "i" if span else self._item_type.label_form), progress=progress
+        )
         numbers_of_label = {typed_label(label(row[0])): tuple(map(int, row[1:])) for row in answer_rows}
         return [
             zeros
@@ -341,7 +343,7 @@ class SqlEngine:
         """
         from dpselect.engines.sql.numbers import refuse_non_numbers
 
-        refuse_non_numbers(self._item, *self._names)
+        refuse_non_numbers(self._item_type, *self._item_columns)
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
@@ -356,8 +358,8 @@ class SqlEngine:
 
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
-        key = self._database.secret_key_sql(self._key)
-        sql = users_per_grid_index(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
+        secret_key_sql = self._database.secret_key_sql(self._secret_key)
+        sql = users_per_grid_index(self._rows_of_values, grid, per_user, secret_key_sql, self._item_type, self._dialect)
         columns = self._database.columns(sql, ("grid_index", "users"), progress=progress)
         return UsersAt(int64(columns["grid_index"]), int64(columns["users"]))
 
@@ -369,9 +371,9 @@ class SqlEngine:
         their rows stood changes nothing. An engine keeps them on disk where they are many, or refuses those that memory
         does not hold with roughly what they would need.
         """
-        rows, kind = self._with_groups(self._rows)
+        rows, item_type = self._with_groups_in_items(self._rows)
         return self._database.read_sets(
-            rows, kind, of_all_rows=self._has_plain_items and not self._by, progress=progress
+            rows, item_type, of_all_rows=self._has_plain_items and not self._group_column_types, progress=progress
         )
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
@@ -383,12 +385,12 @@ class SqlEngine:
         """
         from dpselect.engines.sql.pairs import SqlPairs
 
-        rows, kind = self._with_groups(self._rows, self._number_suffix)
-        return SqlPairs(self._database, rows, kind, progress, gains=self._gains)
+        rows, item_type = self._with_groups_in_items(self._rows, self._number_suffix)
+        return SqlPairs(self._database, rows, item_type, progress, gains=self._counts_gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, before a row is read and before anything is paid."""
-        self._database.check_text(self._item, tokenizer)
+        self._database.check_text(self._item_type, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
         """Return the tokens of every row's text as numbers, one row after the other; the item column holds the text.
@@ -398,14 +400,14 @@ class SqlEngine:
         come back as text, and only released ones may be asked for, until the engine is closed.
         """
         self.check_text(tokenizer)
-        return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
+        return self._database.read_tokens(self._rows, self._item_type, tokenizer, progress)
 
-    def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
+    def _with_groups_in_items(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
         """Put a group and an item together as one item, if there are groups; return rows and type."""
-        if self._group is None:
-            return rows, self._item
-        pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)
-        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", kind
+        if self._group_type is None:
+            return rows, self._item_type
+        pair, pair_type = self._database.pair(self._group_columns, self._item_columns, plain=self._is_split)
+        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", pair_type
 
     def _compile_filter(self, condition: RowFilter) -> str:
         """Compile the filter to the database's own SQL."""
@@ -413,10 +415,10 @@ class SqlEngine:
         return condition.sql(database.filter_types, self._dialect.quote, database.spelling)
 
     @property
-    def _bound(self) -> tuple[int, str] | None:
+    def _items_bound(self) -> tuple[int, str] | None:
         """The most items that a user keeps, and the key as SQL; None without a bound."""
         max_items = self._max_items_per_user
-        return None if max_items is None else (max_items, self._database.secret_key_sql(self._key))
+        return None if max_items is None else (max_items, self._database.secret_key_sql(self._secret_key))
 
     def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """Compile the score of every item of some rows: i and n."""
@@ -424,32 +426,32 @@ class SqlEngine:
             from dpselect.engines.sql.numbers import weighted_scores
 
             return weighted_scores(rows, self._totals, bound, self._dialect)
-        compile_counts = questions.gained_users_per_item if self._gains else questions.users_per_item
+        compile_counts = questions.gained_users_per_item if self._counts_gains else questions.users_per_item
         return compile_counts(rows, bound, self._dialect)
 
-    def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
+    def _scores_in_domain(self, domain: Domain | None, max_items: int | None = None) -> str:
         """Compile the scores of all items, or of those of a domain; `max_items` of them may be enough."""
-        scores = self._compile_scores(self._rows_in(domain), None)
-        if self._totals is None and not self._gains and self._has_plain_items and not isinstance(domain, Span):
+        scores = self._compile_scores(self._rows_in_domain(domain), None)
+        if self._totals is None and not self._counts_gains and self._has_plain_items and not isinstance(domain, Span):
             scores = self._database.use_precounted(scores, max_items)
-        return self._with_unseen(scores, domain)
+        return self._with_unseen_items(scores, domain)
 
-    def _with_unseen(self, scores: str, domain: Domain | None) -> str:
+    def _with_unseen_items(self, scores: str, domain: Domain | None) -> str:
         """Add the items of a list that have no users."""
-        return questions.with_unseen_items(scores, self._domains[domain][0]) if _is_listed(domain) else scores
+        return questions.with_unseen_items(scores, self._stored_domains[domain][0]) if _is_listed(domain) else scores
 
-    def _rows_in(self, domain: Domain | None) -> str:
+    def _rows_in_domain(self, domain: Domain | None) -> str:
         """Compile the rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.rows_in_span(self._rows, domain, self._item, self._number_suffix)
+            return questions.rows_in_span(self._rows, domain, self._item_type, self._number_suffix)
         if _is_listed(domain):
-            return questions.rows_in_domain(self._rows, self._domains[domain][0], self._number_suffix)
+            return questions.rows_in_domain(self._rows, self._stored_domains[domain][0], self._number_suffix)
         return self._rows
 
     @property
     def _number_columns(self) -> list[str]:
         """The columns of weights, or of gains, and of measures that the rows have."""
-        weights = ["w"] if self._gains or self._totals is not None else []
+        weights = ["w"] if self._counts_gains or self._totals is not None else []
         return [*weights, *(f"m{index}" for index in range(len(self._measures)))]
 
     @property

@@ -172,14 +172,14 @@ def _is_released(released: str, dialect: Dialect) -> str:
     return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {_value_text('k.i', dialect)})"
 
 
-def kept_items(pairs: str, max_items: int, key: str, dialect: Dialect) -> str:
+def kept_items(pairs: str, max_items: int, secret_key_sql: str, dialect: Dialect) -> str:
     """Compile i and t: of each user the first `max_items` items by a keyed hash, and how many those are.
 
     The hash is of the user and the item themselves, never of a number that the item has among all others: what a
     user keeps depends on their own items and on the key only.
     """
     # One order for both, so that rows are sorted once.
-    order_of_user = f"PARTITION BY u ORDER BY {dialect.keyed_hash(key, 'u', 'i')}, i"
+    order_of_user = f"PARTITION BY u ORDER BY {dialect.keyed_hash(secret_key_sql, 'u', 'i')}, i"
     size = f"count(*) OVER ({order_of_user} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
     ranked = f"SELECT i, row_number() OVER ({order_of_user}) AS hash_rank, {size} FROM {pairs} AS k"
     kept_number = f"CAST(CASE WHEN size < {max_items} THEN size ELSE {max_items} END AS BIGINT) AS t"

@@ -18,7 +18,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class UndeclaredText:
     """A column of text whose values no owner has declared; `in_view` if only a view can declare them."""
 
     name: str
@@ -59,7 +59,7 @@ class SqlType:
     label_form: str = "i"  # the SQL of the value that `label` takes
     to_label: Callable[[Any], object] = lambda value: value
     integer_form: str | None = None  # the SQL of i as an integer of a range, unless its kind is integer
-    undeclared_text: TextColumn | None = None  # of text whose type its owner has not declared
+    undeclared_text: UndeclaredText | None = None  # of text whose type its owner has not declared
 
     @property
     def is_text(self) -> bool:
@@ -74,7 +74,7 @@ class SqlType:
 
 def with_view_declarations(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
     """Return the types of columns of another database, where only a view can declare what a text holds."""
-    texts = {name: TextColumn(name, in_view=True) for name, sql_type in types.items() if sql_type.is_text}
+    texts = {name: UndeclaredText(name, in_view=True) for name, sql_type in types.items() if sql_type.is_text}
     return {name: replace(sql_type, undeclared_text=texts.get(name)) for name, sql_type in types.items()}
 
 
@@ -125,7 +125,7 @@ class Dialect:
     low_characters: str = "\x01"  # characters of texts that are not above their separator
 
 
-def parse_or_keep(parse: Callable[[str], object]) -> Callable[[object], object]:
+def label_or_unparsed(parse: Callable[[str], object]) -> Callable[[object], object]:
     """Return a label from the text that a database returned; a value that Python cannot hold (44 BC) is kept unparsed.
 
     An error would quote the value.
@@ -145,10 +145,10 @@ def _in_utc(text: str) -> datetime.datetime:
 
 
 MOMENT_LABELS: Mapping[str, Callable[[object], object]] = {
-    "date": parse_or_keep(datetime.date.fromisoformat),
-    "time": parse_or_keep(datetime.time.fromisoformat),
-    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
-    "timestamptz": parse_or_keep(_in_utc),
+    "date": label_or_unparsed(datetime.date.fromisoformat),
+    "time": label_or_unparsed(datetime.time.fromisoformat),
+    "timestamp": label_or_unparsed(datetime.datetime.fromisoformat),
+    "timestamptz": label_or_unparsed(_in_utc),
 }
 """Labels of dates and times that a database elsewhere returns as texts."""
 

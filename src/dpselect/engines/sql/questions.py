@@ -1,6 +1,8 @@
 """Questions as plain SQL, written once. Rows come in as columns u (user) and i (item), counts go out as i and n.
 
-What databases write differently stands in a `Dialect`. Every name after FROM is a table or a query in parentheses.
+Rows may also have g (group), w (weight, or the sign of a gain) and m0, m1, ... (numbers of measures). What databases
+write differently is in a `Dialect`. Every name after FROM is a table or a query in parentheses. `label_form` is the SQL
+of what a label is made from.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ def scan_rows(
     source: str,
     user: CompiledKey,
     item: CompiledKey,
-    where: Sequence[str],
+    conditions_of_filter: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
     group: CompiledKey | None = None,
@@ -33,7 +35,9 @@ def scan_rows(
     from here on a user in one of them.
     """
     conditions = [user.present_condition, item.nameable_condition]
-    conditions += [f"({condition})" for condition in (*where, *([] if time is None else [time.inside]))]
+    conditions += [
+        f"({condition})" for condition in (*conditions_of_filter, *([] if time is None else [time.condition_in_reach]))
+    ]
     columns, carried_columns = f"{user.canonical_form} AS u, {item.canonical_form} AS i", ""
     if group is not None:
         conditions.append(group.nameable_condition)
@@ -42,12 +46,12 @@ def scan_rows(
         columns, carried_columns = f"{columns}, {weight} AS w", f"{carried_columns}, w"
     for index, measure in enumerate(measures):
         columns, carried_columns = f"{columns}, {measure} AS m{index}", f"{carried_columns}, m{index}"
-    if time is None or not time.several:
+    if time is None or not time.has_several:
         return f"(SELECT {columns} FROM {source} WHERE {' AND '.join(conditions)})"
-    timed = f"(SELECT {columns}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return (
-        f"(SELECT {_user_in_period(time, dialect)} AS u, i{carried_columns}{time.gained} FROM {timed} AS t{time.but})"
-    )
+    timed_rows = f"(SELECT {columns}, {time.time_column_sql} FROM {source} WHERE {' AND '.join(conditions)})"
+    user_in_period = _user_in_period(time, dialect)
+    signs, in_no_gap = time.sign_column_sql, time.where_in_no_gap
+    return f"(SELECT {user_in_period} AS u, i{carried_columns}{signs} FROM {timed_rows} AS t{in_no_gap})"
 
 
 def _user_in_period(time: RowPeriods, dialect: Dialect) -> str:
@@ -99,24 +103,22 @@ def keep_first(
     *,
     owner: str = "u",
     chosen: str = "i",
-    rank: str = "row_number",
+    rank_function: str = "row_number",
 ) -> str:
     """Compile these columns of the rows that a bound keeps: of every user the first items by a keyed hash.
 
     The bound is a number of items and a key; without one all rows are kept. The hash is of the user and the item
     themselves. Equal hashes are ordered by the item, so the choice depends on the user's rows and on the key only.
-    `owner` are the columns in each of whose values a user keeps so many, `chosen` is the column of what is kept; with
-    `dense_rank` several rows of one item are kept together.
+    `owner` are the columns in each of whose values a user keeps as many, `chosen` is the column of what is kept; with
+    `dense_rank` as `rank_function` several rows of one item are kept together.
     """
     if bound is None:
         return rows
-    number, key = bound
-    ranked_column = (
-        f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.keyed_hash(key, 'u', chosen)}, {chosen}) AS hash_rank"
-    )
-    return (
-        f"(SELECT {columns} FROM (SELECT {columns}, {ranked_column} FROM {rows} AS a) AS b WHERE hash_rank <= {number})"
-    )
+    max_items, secret_key_sql = bound
+    order = f"{dialect.keyed_hash(secret_key_sql, 'u', chosen)}, {chosen}"
+    hash_rank = f"{rank_function}() OVER (PARTITION BY {owner} ORDER BY {order}) AS hash_rank"
+    ranked_rows = f"SELECT {columns}, {hash_rank} FROM {rows} AS a"
+    return f"(SELECT {columns} FROM ({ranked_rows}) AS b WHERE hash_rank <= {max_items})"
 
 
 def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:

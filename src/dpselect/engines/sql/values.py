@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from dpselect.aggregates.unbounded import Points
     from dpselect.engines.sql.database import Database
 
-TINY = 2.0**-40  # of a width; a smaller value has the same index, and PostgreSQL would fail on its underflow
+LEAST_SHARE_OF_WIDTH = (
+    2.0**-40
+)  # of a width; a smaller value has the same index, and PostgreSQL would fail on its underflow
 
 
 def users_per_grid_index(
@@ -70,7 +72,7 @@ def compile_grid_index(grid: Points, dialect: Dialect, value: str = "v") -> str:
     low, high, step, half, last = (double_literal(float(x), dialect) for x in ends)
     above_low = f"(least(greatest({value}, {low}), {high}) - {low})"
     if dialect.underflow_fails:
-        above_low = f"greatest({above_low}, {double_literal(float(grid.step) * TINY, dialect)})"
+        above_low = f"greatest({above_low}, {double_literal(float(grid.step) * LEAST_SHARE_OF_WIDTH, dialect)})"
     steps = f"floor({above_low} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS BIGINT)"
 
@@ -89,7 +91,7 @@ def _compile_unbounded_index(points: Unbounded, value: str, dialect: Dialect) ->
     widths = [float(width) for width in points.widths]
     size = f"least(greatest({value}, -({value})), {number(widths[-1] * DENSE)})"
     index_by_width = [
-        f"floor(greatest({size}, {number(width * TINY)}) / {number(width)} + {number(0.5)}) + "
+        f"floor(greatest({size}, {number(width * LEAST_SHARE_OF_WIDTH)}) / {number(width)} + {number(0.5)}) + "
         f"{number(float(decade * DECADE))}"
         for decade, width in enumerate(widths)
     ]
