@@ -218,7 +218,7 @@ def test_only_the_dictionary_of_items_stays():
 def test_what_the_engine_cannot_even_spill_is_refused(monkeypatch, tmp_path):
     rows = pa.table({"user": [1] * 100, "item": [f"secret {n}" for n in range(100)]})
     pq.write_table(rows, tmp_path / "rows.parquet")
-    monkeypatch.setenv(memory.VARIABLE, "5kB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "5kB")
     for source in (rows, tmp_path / "rows.parquet", duckdb.connect().from_arrow(rows)):
         with DuckDBEngine(source, user="user", item="item", key=b"k") as engine:
             with pytest.raises(DataError) as caught:
@@ -236,19 +236,19 @@ SIZES = {"4GiB": 2**32, "500 MB": 500 * 2**20, "3k": 3072, "1tb": 2**40, "77": 7
 
 @pytest.mark.parametrize(("text", "size"), SIZES.items(), ids=list(SIZES))
 def test_memory_as_the_user_says(monkeypatch, text, size):
-    monkeypatch.setenv(memory.VARIABLE, text)
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, text)
     assert memory.available_bytes() == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1.5GB", "1PB"])
 def test_memory_must_be_a_size(monkeypatch, text):
-    monkeypatch.setenv(memory.VARIABLE, text)
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, text)
     with pytest.raises(ParameterError, match=r"^DPSELECT_MEMORY must be a size such as 4GiB or 500MB, got"):
         sets_of({"user": [1], "item": ["a"]})
 
 
 def test_memory_as_the_system_says(monkeypatch, tmp_path):
-    monkeypatch.delenv(memory.VARIABLE, raising=False)
+    monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
     for name in ("_CGROUPS", "_OWN_CGROUP", "_MEMINFO"):
         monkeypatch.setattr(memory, name, tmp_path / name)
     whole = memory.available_bytes()

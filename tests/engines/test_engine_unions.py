@@ -97,7 +97,7 @@ def test_what_else_is_refused():
 
 
 def test_data_larger_than_the_memory_are_answered(monkeypatch):
-    monkeypatch.setenv(memory.VARIABLE, "40MB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "40MB")
     users = np.arange(600_000) // 3
     data = dps.Dataset({"user": users, "item": np.arange(600_000) % 3000}, user="user", item="item")
     ask = {"epsilon": 3, "delta": "1e-6", "max_items_per_user": 3}

@@ -225,7 +225,7 @@ def test_the_bound_is_the_first_by_the_keyed_hash():
 
 def test_what_does_not_fit_into_memory_is_answered(monkeypatch):
     """40 MB do not hold the rows of 600,000 pairs: they spill."""
-    monkeypatch.setenv(memory.VARIABLE, "40MB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "40MB")
     rows = pa.table({"user": np.arange(600_000) // 3, "item": np.arange(600_000) % 1000})
     union = CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=2)
     with opened(rows) as engine:

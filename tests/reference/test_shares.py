@@ -164,7 +164,9 @@ def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, ep
 
     assert part(query) <= wanted
     if needed:
-        assert wanted * promise.limits.failure * Fraction(99, 100) < query.delta or query.delta == parameters.DELTA
+        assert (
+            wanted * promise.limits.failure * Fraction(99, 100) < query.delta or query.delta == parameters.DEFAULT_DELTA
+        )
     place = index_at_most(query.epsilon)
     assert number_at(place) == query.epsilon
     after = plan_of(kind, **given, epsilon=number_at(place + 1), **({"delta": query.delta} if needed else {}))

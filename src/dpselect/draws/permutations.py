@@ -16,8 +16,8 @@ from dpselect.draws.entropy import Bits, SystemBits
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
 
-PART = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
-SIZE = 31  # bits of a distinct number
+ENTRIES_PER_SORT = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
+NUMBER_BITS = 31  # bits of a distinct number
 
 
 def order(bits: Bits, n: int) -> Int64:
@@ -41,7 +41,7 @@ def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
     return kept_positions
 
 
-def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -> Int64:
+def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = NUMBER_BITS) -> Int64:
     """Return n different numbers of `size` bits, none of them taken, in a uniformly random order of such numbers.
 
     They are the first n new ones of a sequence of independent uniform numbers. So each list of them has the same
@@ -59,7 +59,7 @@ def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:
     """Divide the blocks into runs of about PART entries; a longer block is one run."""
     if len(blocks):
         ends = np.cumsum(sizes)
-        cuts = np.unique(np.searchsorted(ends, np.arange(PART, int(ends[-1]), PART)))
+        cuts = np.unique(np.searchsorted(ends, np.arange(ENTRIES_PER_SORT, int(ends[-1]), ENTRIES_PER_SORT)))
         yield from (run for run in np.split(blocks, cuts) if len(run))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import kind_of, prepared_path
-from dpselect.engines.sources.tables import REMOTE, is_lake
+from dpselect.engines.sources.tables import REMOTE_PREFIXES, is_lake
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Address:
                 kind = SourceKind.POSTGRES
             case str() if source.startswith(SPARK_PREFIX):
                 kind = SourceKind.SPARK
-            case str() if source.startswith(REMOTE):
+            case str() if source.startswith(REMOTE_PREFIXES):
                 kind = SourceKind.REMOTE
             case str() if "://" in source:
                 kind = SourceKind.OUTSIDE

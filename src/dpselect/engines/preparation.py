@@ -24,7 +24,7 @@ from dpselect.engines.memory import parse_size
 from dpselect.engines.prepared.file import Rules, State, format_columns, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import ENDING, find_files, prepared_path
+from dpselect.engines.sources.files import PREPARED_EXTENSION, find_files, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.tables import is_lake
@@ -159,8 +159,10 @@ def _attached(workspace: Workspace, path: str) -> Iterator[None]:
 def path_of(to: object) -> str:
     """Return the path of a file of prepared data on this machine."""
     path = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
-    if not path.lower().endswith(ENDING) or ":/" in path or "\0" in path:
-        raise ParameterError("to", f"be the path of a file on this machine that ends in {ENDING}", came(path or to))
+    if not path.lower().endswith(PREPARED_EXTENSION) or ":/" in path or "\0" in path:
+        raise ParameterError(
+            "to", f"be the path of a file on this machine that ends in {PREPARED_EXTENSION}", came(path or to)
+        )
     return path
 
 

@@ -126,7 +126,7 @@ def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Itera
 
 def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
     """Yield the number of lines in which a key has the name of a folder, which is read in its place."""
-    without_folders = replace(scan, inside=replace(scan.inside, names=()), folders=())
+    without_folders = replace(scan, folder_columns=replace(scan.folder_columns, names=()), folders=())
     counts_sql = ", ".join(f"count({quoted(key)})" for key in scan.folders)
     with without_folders.rows(workspace, scan.folders) as source:
         ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counts_sql} FROM {source}")

@@ -20,7 +20,7 @@ from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.lines import JsonScan
-from dpselect.engines.sources.scans.parquet import LACKS
+from dpselect.engines.sources.scans.parquet import LACKS_COLUMN
 from dpselect.engines.sources.scans.scan import Scan
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, DpselectError, ParameterError
@@ -167,7 +167,7 @@ def _row_findings(open_engine: Callable[[Types], Engine], declared: Types, propo
 def _is_of_schema(error: DpselectError) -> bool:
     """Return whether an error is about the files and their types, which are explained here."""
     if isinstance(error, ParameterError):
-        return error.parameter in ("source", "types") or error.came.endswith(LACKS)
+        return error.parameter in ("source", "types") or error.came.endswith(LACKS_COLUMN)
     return isinstance(error, DataError)
 
 

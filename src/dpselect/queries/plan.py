@@ -471,7 +471,7 @@ def plan_question(
         if not largest_delta:
             hint = "make a budget with a delta, or give a domain where there is one"
             raise ParameterError("delta", "be in the budget for this question", "0", hint)
-        delta = three_digits(min(parameters.DELTA, largest_delta))
+        delta = three_digits(min(parameters.DEFAULT_DELTA, largest_delta))
 
     def plan_at(epsilon: Fraction) -> Plan:
         return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dpselect._ground.budget_parts import percent
-from dpselect._ground.parameters import LARGEST_EPSILON, LEAST
+from dpselect._ground.parameters import MAX_EPSILON, MIN_EPSILON
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 
@@ -53,7 +53,7 @@ def three_digits(number: Fraction) -> Fraction:
     return number_at(index_at_most(number))
 
 
-LOWEST, HIGHEST = index_at_most(LEAST), index_at_most(LARGEST_EPSILON)  # of any epsilon
+LOWEST, HIGHEST = index_at_most(MIN_EPSILON), index_at_most(MAX_EPSILON)  # of any epsilon
 BOTTOM, TOP = index_at_most(Fraction(1, 10**6)), index_at_most(MOST_FOR_ACCURACY)  # of one that an accuracy costs
 
 
@@ -137,7 +137,7 @@ class Search(Generic[Asked]):
                 (u, v) = self.points[-2]
                 power = (y - v) / (x - u)
             aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
-            guess = index_at_most(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
+            guess = index_at_most(Fraction(math.exp(min(max(aim, math.log(MIN_EPSILON)), math.log(MAX_EPSILON)))))
         return min(max(guess, low + 1), high - 1)
 
 

@@ -150,7 +150,9 @@ class DuckDBDatabase(Database):
         key = compile_key([(self.column(name), self.types[name]) for name in columns], self.dialect)
         is_field = len(columns) > 1
         forms = [user_form(self.column(name), self._types[name], is_field=is_field) for name in columns]
-        return replace(key, canonical_form=concatenate_values(forms, key.types, self.dialect) if is_field else forms[0])
+        return replace(
+            key, canonical_form=concatenate_values(forms, key.column_types, self.dialect) if is_field else forms[0]
+        )
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> CompiledKey:
         """Return the key of an item; `plain` if columns without a declared type are read as text."""
@@ -163,15 +165,15 @@ class DuckDBDatabase(Database):
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:
         """Return a group g and an item i as one struct, and its type."""
         item = self.item(items, plain=plain)
-        return compile_pair([self.types[name] for name in by], item.types, self.dialect)
+        return compile_pair([self.types[name] for name in by], item.column_types, self.dialect)
 
     def time(self, periods: Periods) -> RowPeriods:
         """Return the periods over the column of times, as the filter sees it."""
-        from dpselect.engines.duckdb.types import row_time
+        from dpselect.engines.duckdb.types import duckdb_row_periods
 
         if (undeclared_text := self.types[periods.column].undeclared_text) is not None:
             undeclared_text.refuse("times")
-        return row_time(periods, self._types, self.column(periods.column))
+        return duckdb_row_periods(periods, self._types, self.column(periods.column))
 
     def keep_duplicates(self) -> None:
         """Read equal rows as often as they occur, from now on."""

@@ -24,13 +24,13 @@ from dpselect.engines.duckdb.types import (
     nameable_condition,
 )
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.objects import Texts, encode_values
+from dpselect.engines.sources.objects import EncodedTexts, encode_values
 from dpselect.engines.sources.scans.scan import RequestedColumns, describe_columns
 from dpselect.engines.sql.port import SqlType
-from dpselect.engines.values import INFINITY, LESS_INFINITY
+from dpselect.engines.values import INFINITY, MINUS_INFINITY
 from dpselect.errors import DataError, ParameterError
 
-_NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
+_NUMBER_TYPES = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
 def store_domain(workspace: Workspace, domain: Listed | Column, types: Sequence[SqlType]) -> str:
@@ -72,12 +72,12 @@ def _store_values(
 def choose_fitting_type(workspace: Workspace, values: str, item_column: SqlType) -> str:
     """Return the type to which the kept values v are cast, in which each of them keeps its value."""
     value_type, item_type = describe_columns(workspace, f"FROM {values}")["v"], item_column.canonical_type
-    if item_column.undeclared_text is not None and base_type(value_type) in _NUMBERS:
+    if item_column.undeclared_text is not None and base_type(value_type) in _NUMBER_TYPES:
         is_integer = base_type(value_type) in INTEGERS
         item_column.undeclared_text.refuse(
             "whole numbers" if is_integer else "numbers", declare="BIGINT" if is_integer else ""
         )
-    if is_text(item_type) and base_type(value_type) in _NUMBERS:
+    if is_text(item_type) and base_type(value_type) in _NUMBER_TYPES:
         hint = "write the items as text, in quotes"
         raise ParameterError("domain", "hold text, like the item column", f"{base_type(value_type)} values", hint)
     target = "VARCHAR" if is_text(item_type) else item_type
@@ -99,10 +99,10 @@ def store_list(workspace: Workspace, items: list[object], values: str, *, ordere
         raise ParameterError("domain", "hold values of one type", "some that cannot be in one column")
 
 
-def to_object_forms(items: list[object]) -> Texts:
+def to_object_forms(items: list[object]) -> EncodedTexts:
     """Return public values in the form that those of a column without a declared type have; each must have one."""
     forms = encode_values(items)
-    if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):
+    if any(form in (None, INFINITY, MINUS_INFINITY) for form in forms):
         invalid_values = "NaN, an infinity, or text that is not Unicode"
         raise ParameterError("domain", "hold values that a column can hold", invalid_values)
     return forms
@@ -152,8 +152,8 @@ def _changed_text(cast: str, target: str) -> str:
     return "false"
 
 
-_AS_THEY_ARE = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB", ZONED}
-_AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
+_STORED_UNCHANGED = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB", ZONED}
+_STORED_UNCHANGED |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
 
 
 def store_returned_items(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
@@ -162,7 +162,7 @@ def store_returned_items(workspace: Workspace, labels: Sequence[object], types: 
     Each value is cast alone to the type that it came from, so it is the same value again.
     """
     table, values = workspace.fresh_name(), workspace.fresh_name()
-    stored_types = tuple(sql_type if base_type(sql_type) in _AS_THEY_ARE else "VARCHAR" for sql_type in types)
+    stored_types = tuple(sql_type if base_type(sql_type) in _STORED_UNCHANGED else "VARCHAR" for sql_type in types)
     fields = ", ".join(f"v{index} {sql_type}" for index, sql_type in enumerate(stored_types))
     parameters = ", ".join(f"TRY_CAST(? AS {sql_type})" for sql_type in stored_types)
     workspace.fetch_unguarded(f"CREATE TEMP TABLE {values} ({fields}, place BIGINT)")

@@ -29,7 +29,7 @@ MAX_PATTERN_TEXT = 20_000  # characters
 MAX_MARKS = 30  # on one letter: the Unicode rules for streams (UAX 15) allow as many, no language has half of them
 _MANY_MARKS = literal(r"\p{M}{4,}")  # a run of many marks
 _MAX_SHORT_TEXT = 1000  # bytes
-MANY = 1 << 23  # with more tokens, they are kept on disk
+MAX_TOKENS_IN_MEMORY = 1 << 23  # with more tokens, they are kept on disk
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
 # A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end
@@ -123,7 +123,7 @@ def _token_stream(workspace: Workspace, rows: OpenRows, tokenizer: Tokenizer) ->
         raise DataError("the source's users cannot be distinguished", "cast users to text or to numbers")
     with workspace.without_progress():
         entries = _make_entries(
-            _fetch_tokens(workspace, tokens_table, token_count), user_count, many=token_count > MANY
+            _fetch_tokens(workspace, tokens_table, token_count), user_count, many=token_count > MAX_TOKENS_IN_MEMORY
         )
         workspace.fetch_unguarded(f"DROP TABLE {tokens_table}")
     return TokenStream(

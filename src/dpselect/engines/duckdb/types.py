@@ -16,11 +16,11 @@ from dpselect.engines.values import (
     BYTES,
     DATE,
     INFINITY,
-    LESS_INFINITY,
-    LETTERS,
+    MAX_NUMBER_LETTERS,
     MAX_VALUE_BYTES,
+    MINUS_INFINITY,
     MOMENT,
-    NUMBER,
+    NUMBER_PATTERN,
     TYPE_MARK,
     sql_cast_hint,
 )
@@ -47,14 +47,14 @@ FLOATS = frozenset({"FLOAT", "DOUBLE"})
 TEXTS = frozenset({"VARCHAR", "JSON"})
 ZONED = "TIMESTAMP WITH TIME ZONE"
 # Counted as they are: equal values of these types have one form only, and Python has a type for it.
-_PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
+_COUNTED_UNCHANGED = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
 # Counted as text, because Python has no type that holds every value of these.
-_NAMES = frozenset({"ENUM"})
-NOTHING = '"NULL"'
-_NOTHING = frozenset({NOTHING, "NULL"})  # a column of nulls only, as polars and PyArrow have it
-_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
+_ENUMS = frozenset({"ENUM"})
+NULL_TYPE = '"NULL"'
+_NULL_TYPES = frozenset({NULL_TYPE, "NULL"})  # a column of nulls only, as polars and PyArrow have it
+_COUNTED_AS_TEXT = _ENUMS | _NULL_TYPES | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
 # The ends of what Python has too; beyond them DuckDB itself fails to write or convert a value.
-_RANGES = {
+_NAMEABLE_RANGES = {
     "DATE": ("0001-01-01", "9999-12-31"),
     "TIMESTAMP_S": ("0001-01-01", "9999-12-31 23:59:59"),
     "TIMESTAMP_MS": ("0001-01-01", "9999-12-31 23:59:59.999"),
@@ -68,13 +68,13 @@ _RANGES = {
 
 
 # Parquet files may hold moments of the day before the first of DuckDB, which it reads and then fails to convert.
-_MOMENT = (
+_MOMENT_IN_UTC = (
     "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
     "THEN ({}) AT TIME ZONE 'UTC' END"
 )
 _NESTED = frozenset({"LIST", "STRUCT", "MAP", "UNION", "VARIANT"})
-_LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
-_ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
+_LENGTH_FUNCTIONS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
+_SQL_OF_INFINITY = {INFINITY: "'inf'", MINUS_INFINITY: "'-inf'"}
 
 
 def base_type(sql_type: str) -> str:
@@ -86,7 +86,7 @@ def base_type(sql_type: str) -> str:
 
 def is_text(sql_type: str) -> bool:
     """Return whether an item of this type is a text as it is counted, and declared as one."""
-    return base_type(sql_type) in TEXTS | _NAMES | _NOTHING
+    return base_type(sql_type) in TEXTS | _ENUMS | _NULL_TYPES
 
 
 def has_text(sql_type: str) -> bool:
@@ -99,14 +99,14 @@ def item_form(expression: str, sql_type: str) -> str:
     name = base_type(sql_type)
     if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
-    if name in _AS_TEXT:
+    if name in _COUNTED_AS_TEXT:
         return f'CAST({expression} AS VARCHAR) COLLATE "C"'
     if name in FLOATS:
         # -0.0 + 0.0 is 0.0.
         return f"{expression} + 0.0::{name}"
     if name == ZONED:
         return f"({expression}) AT TIME ZONE 'UTC'"
-    if name in _PLAIN or name == "DECIMAL":
+    if name in _COUNTED_UNCHANGED or name == "DECIMAL":
         return expression
     raise DataError(f"a column of type {name} cannot name items", sql_cast_hint(name))
 
@@ -115,12 +115,16 @@ def number_form(expression: str, sql_type: str) -> str:
     """Compile a value to its one form, a DOUBLE; null for text that is no number."""
     name = base_type(sql_type)
     if name == OBJECT:
-        infinities = " ".join(f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _ENDS.items())
+        infinities = " ".join(
+            f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _SQL_OF_INFINITY.items()
+        )
         is_number = f"starts_with({expression}, {literal(TYPE_MARK)}) AND substr({expression}, 2, 1) > 'z'"
         value = f"CASE WHEN {is_number} THEN {number_form(f'substr({expression}, 3)', 'VARCHAR')} END"
         return f"CASE {expression} {infinities} ELSE {value} END"
     if is_text(sql_type):
-        is_number_text = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
+        is_number_text = (
+            f"regexp_full_match({expression}, '{NUMBER_PATTERN}') AND length({expression}) < {MAX_NUMBER_LETTERS}"
+        )
         return f"CASE WHEN {is_number_text} THEN TRY_CAST({expression} AS DOUBLE) END"
     if name in INTEGERS | FLOATS or name == "DECIMAL":
         return f"CAST({expression} AS DOUBLE)"
@@ -143,7 +147,7 @@ def time_form(expression: str, sql_type: str) -> str:
     return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
-def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
+def duckdb_row_periods(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
     """Return the periods over the column of times, from the SQL of that column as the source has it.
 
     Some values without a declared type may have a zone, which is lost.
@@ -164,7 +168,7 @@ def length_limited_form(expression: str, sql_type: str, nothing: str = "NULL") -
 
     A longer value is never copied, compared or kept.
     """
-    length = _LENGTHS.get(base_type(sql_type))
+    length = _LENGTH_FUNCTIONS.get(base_type(sql_type))
     if length is None:
         return expression
     return f"CASE WHEN {length}({expression}) <= {MAX_VALUE_BYTES} THEN {expression} ELSE {nothing} END"
@@ -178,7 +182,7 @@ def validated_form(expression: str, sql_type: str) -> str:
     name = base_type(sql_type)
     if name in TEXTS:
         return f"TRY(decode(encode({length_limited_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
-    if name in _RANGES:
+    if name in _NAMEABLE_RANGES:
         return f"CASE WHEN {nameable_condition(expression, sql_type)} THEN {expression} END"
     return length_limited_form(expression, sql_type)
 
@@ -221,9 +225,9 @@ def nameable_condition(expression: str, sql_type: str) -> str:
     if name in FLOATS:  # NaN and null are not finite either
         return f"isfinite({expression})"
     if name == OBJECT:
-        return f"{expression} NOT IN ({', '.join(map(literal, _ENDS))})"
-    if name in _RANGES:
-        minimum, maximum = (f"{literal(end)}::{name}" for end in _RANGES[name])
+        return f"{expression} NOT IN ({', '.join(map(literal, _SQL_OF_INFINITY))})"
+    if name in _NAMEABLE_RANGES:
+        minimum, maximum = (f"{literal(end)}::{name}" for end in _NAMEABLE_RANGES[name])
         return f"{expression} BETWEEN {minimum} AND {maximum}"
     return present_condition(expression, sql_type)
 
@@ -255,9 +259,11 @@ def filter_type(sql_type: str) -> SqlType:
     if name == "TIMESTAMP_NS":
         return SqlType(name, "timestamp", floor_to_microseconds("{}", name), "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
-        return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
+        return SqlType(name, "timestamp", _MOMENT_IN_UTC, "TIMESTAMP", ZONED)
     if name == "TIMESTAMPTZ_NS":  # frames of nanoseconds with a zone
-        return SqlType(name, "timestamp", _MOMENT.replace("{}", floor_to_microseconds("{}", name)), "TIMESTAMP", ZONED)
+        return SqlType(
+            name, "timestamp", _MOMENT_IN_UTC.replace("{}", floor_to_microseconds("{}", name)), "TIMESTAMP", ZONED
+        )
     return SqlType(name, "other", "{}", name, None)
 
 

@@ -13,7 +13,7 @@ import struct
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import integer_texts, number_text, parse_decimals
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
+from dpselect.engines.values import MAX_NUMBER_LETTERS, MAX_VALUE_BYTES, NUMBER_PATTERN
 
 
 def quoted(name: str) -> str:
@@ -114,7 +114,8 @@ _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 # What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
 # cast it, and whether a question fails may not hang on a row.
 _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
-_READ = f"CASE WHEN octet_length({{}}) < {LETTERS} AND {{}} ~ '^{NUMBER}$' THEN {_DOUBLE} END"  # of ASCII letters
+# A number is of ASCII letters, so octets are letters.
+_READ = f"CASE WHEN octet_length({{}}) < {MAX_NUMBER_LETTERS} AND {{}} ~ '^{NUMBER_PATTERN}$' THEN {_DOUBLE} END"
 
 
 def short_column(name: str, sql_type: SqlType) -> str:

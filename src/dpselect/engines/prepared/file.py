@@ -319,11 +319,11 @@ class Rules:
     def row_periods(self) -> RowPeriods:
         """Return the periods of a row of the source, as questions compare it; refuse a column that has no times."""
         from dpselect._ground.periods import Periods
-        from dpselect.engines.duckdb.types import row_time
+        from dpselect.engines.duckdb.types import duckdb_row_periods
         from dpselect.engines.duckdb.workspace import quoted
 
         periods = Periods(self.time or "", self.period or "", self.timezone, ())
-        return row_time(periods, self.types, quoted(periods.column))
+        return duckdb_row_periods(periods, self.types, quoted(periods.column))
 
     def has_periods(self, periods: Periods | None) -> bool:
         """Return whether the periods are those in which users were counted."""

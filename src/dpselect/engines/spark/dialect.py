@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import decimal_notation, integer_texts, number_text
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
+from dpselect.engines.values import MAX_NUMBER_LETTERS, MAX_VALUE_BYTES, NUMBER_PATTERN
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
@@ -143,7 +143,7 @@ SPARK = Dialect(
 
 _BINARY = "UTF8_BINARY"  # the collation of text that declares none
 _TEXT = f"make_valid_utf8(CAST({{}} AS STRING) COLLATE {_BINARY})"
-_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
+_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER_PATTERN}$')} AND length({{}}) < {MAX_NUMBER_LETTERS}"
 _NUMBER_OF_TEXT = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}

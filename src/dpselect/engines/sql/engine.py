@@ -110,10 +110,10 @@ class SqlEngine:
             self._item_columns, self._group_columns, self._is_split = request.items, request.by, split is not None
             self._counts_gains = periods is not None and bool(periods.compared)
             user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)
-            self._item_type, self._item_column_types = item_key.type, item_key.types
+            self._item_type, self._item_column_types = item_key.type, item_key.column_types
             group = database.item(request.by) if by else None
             self._group_type: SqlType | None = None if group is None else group.type
-            self._group_column_types: tuple[SqlType, ...] = () if group is None else group.types
+            self._group_column_types: tuple[SqlType, ...] = () if group is None else group.column_types
             self._stored_domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
             self._stored_group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
             self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.aggregates.measures import FARTHEST, NOBODY, Mean, Measure, Measured, Sum
-from dpselect.aggregates.totals import PARTS, Totals
+from dpselect.aggregates.measures import MAX_ROW_UNITS, MEASURED_OF_NOBODY, Mean, Measure, Measured, Sum
+from dpselect.aggregates.totals import PARTS_PER_UNIT, Totals
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.engines.sql.questions import fill_template, keep_first
@@ -42,13 +42,13 @@ def user_units(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") 
 
     Sums are of integers of any size, so they do not depend on the order of rows and do not overflow.
     """
-    minimum = double_literal(float(totals.least), dialect)
+    minimum = double_literal(float(totals.min_counted_value), dialect)
     by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
     parts = f"(SELECT {keys}, {compile_grid_index(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
-    total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.max_units * PARTS}) AS BIGINT) AS q"
+    total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.max_units * PARTS_PER_UNIT}) AS BIGINT) AS q"
     totals_per_key = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
-    units = dialect.floor_division.format(f"q + {PARTS // 2}", str(PARTS))
+    units = dialect.floor_division.format(f"q + {PARTS_PER_UNIT // 2}", str(PARTS_PER_UNIT))
     return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {totals_per_key} AS z) AS o WHERE s > 0)"
 
 
@@ -103,12 +103,12 @@ def parse_measures(measures: Sequence[Measure], row: Sequence[int]) -> list[Meas
 
 
 def _parse_measure(measure: Measure, steps_above_minimum: int, users: int) -> Measured:
-    return Measured.from_minimum(measure, steps_above_minimum, users) if users else NOBODY
+    return Measured.from_minimum(measure, steps_above_minimum, users) if users else MEASURED_OF_NOBODY
 
 
 def _compile_row_index(index: int, measure: Measure, dialect: Dialect) -> str:
     """Compile the grid index of a row's value, of a sum counted from 0; NULL if it is no number."""
-    zero = f" - {FARTHEST * PARTS}" if isinstance(measure, Sum) else ""
+    zero = f" - {MAX_ROW_UNITS * PARTS_PER_UNIT}" if isinstance(measure, Sum) else ""
     return f"CASE WHEN m{index} IS NOT NULL THEN {compile_grid_index(measure.grid, dialect, f'm{index}')}{zero} END"
 
 
@@ -116,12 +116,12 @@ def _compile_clipped(index: int, measure: Measure) -> str:
     """Compile a user's total within its bounds, in parts above the lower one; of a mean the steps of all rows."""
     if isinstance(measure, Mean):
         return f"CAST(2 * a{index} + c{index} AS BIGINT)"  # it would take 10^12 rows to be too large
-    low, high = measure.least * PARTS, measure.most * PARTS
-    return f"CAST(least(greatest(a{index}, {low}), {high}) AS BIGINT) - ({low}) + {PARTS // 2}"
+    low, high = measure.least * PARTS_PER_UNIT, measure.most * PARTS_PER_UNIT
+    return f"CAST(least(greatest(a{index}, {low}), {high}) AS BIGINT) - ({low}) + {PARTS_PER_UNIT // 2}"
 
 
 def _compile_steps(index: int, measure: Measure, dialect: Dialect) -> str:
     if isinstance(measure, Mean):
         mean = dialect.floor_division.format(f"q{index}", f"greatest(2 * c{index}, 1)")
         return f"{mean} AS t{index}, CASE WHEN c{index} > 0 THEN 1 ELSE 0 END AS n{index}"
-    return f"{dialect.floor_division.format(f'q{index}', str(PARTS))} AS t{index}, 1 AS n{index}"
+    return f"{dialect.floor_division.format(f'q{index}', str(PARTS_PER_UNIT))} AS t{index}, 1 AS n{index}"

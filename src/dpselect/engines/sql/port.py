@@ -86,7 +86,7 @@ class CompiledKey:
     present_condition: str
     nameable_condition: str
     type: SqlType
-    types: tuple[SqlType, ...]  # the types of its columns
+    column_types: tuple[SqlType, ...]  # the types of its columns
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpselect.aggregates.groups import GroupedValues
-from dpselect.aggregates.unbounded import DECADE, DENSE, Unbounded
+from dpselect.aggregates.unbounded import DENSE_POINTS, POINTS_PER_TENFOLD, Unbounded
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Dialect, SqlType
@@ -89,19 +89,19 @@ def _compile_unbounded_index(points: Unbounded, value: str, dialect: Dialect) ->
         return double_literal(double, dialect)
 
     widths = [float(width) for width in points.widths]
-    size = f"least(greatest({value}, -({value})), {number(widths[-1] * DENSE)})"
+    size = f"least(greatest({value}, -({value})), {number(widths[-1] * DENSE_POINTS)})"
     index_by_width = [
         f"floor(greatest({size}, {number(width * LEAST_SHARE_OF_WIDTH)}) / {number(width)} + {number(0.5)}) + "
-        f"{number(float(decade * DECADE))}"
+        f"{number(float(decade * POINTS_PER_TENFOLD))}"
         for decade, width in enumerate(widths)
     ]
     cases = [
-        f"WHEN {size} < {number(width * DENSE)} THEN {index_sql}"
+        f"WHEN {size} < {number(width * DENSE_POINTS)} THEN {index_sql}"
         for width, index_sql in zip(widths[:-1], index_by_width[:-1], strict=True)
     ]
     index_above_zero = f"CASE {' '.join(cases)} ELSE {index_by_width[-1]} END" if cases else index_by_width[-1]
     side = f"CASE WHEN {value} < {number(0.0)} THEN -1 ELSE 1 END"
-    return f"CAST({side} * ({index_above_zero}) + {number(float(points.last))} AS BIGINT)"
+    return f"CAST({side} * ({index_above_zero}) + {number(float(points.points_above_zero))} AS BIGINT)"
 
 
 def users_per_group_and_grid_index(

@@ -11,7 +11,7 @@ import re
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,
-    NOTHING,
+    NULL_TYPE,
     TEXTS,
     base_type,
     floor_to_microseconds,
@@ -30,7 +30,7 @@ _LONGEST = 100
 
 def read_value(value: str, source_type: str, declared: DeclaredType, column: str) -> str:
     """Return the SQL of a value of the type `held` as what is declared; refuse types of which no value is one."""
-    if source_type in (NOTHING, "NULL"):
+    if source_type in (NULL_TYPE, "NULL"):
         return f"CAST(NULL AS {declared.type})"
     if base_type(source_type) in TEXTS | {"ENUM"}:
         text = value if base_type(source_type) == "VARCHAR" else f"CAST({value} AS VARCHAR)"

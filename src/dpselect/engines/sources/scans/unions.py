@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import NoReturn
 
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, base_type
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NULL_TYPE, TEXTS, ZONED, base_type
 from dpselect.errors import SourceError
 
 _CLOCKS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
@@ -21,9 +21,9 @@ def common_type(types: Iterable[str]) -> str | None:
     Harmless are widths of whole numbers, decimals whose digits before and after the point fit 38 together, units of
     moments, text in its encodings, and a column of nulls.
     """
-    distinct = {_in_microseconds(sql_type) for sql_type in types if sql_type != NOTHING}
+    distinct = {_in_microseconds(sql_type) for sql_type in types if sql_type != NULL_TYPE}
     if not distinct:
-        return NOTHING
+        return NULL_TYPE
     if len(distinct) == 1:
         return next(iter(distinct))
     if distinct <= INTEGERS:
