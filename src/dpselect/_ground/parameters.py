@@ -73,7 +73,9 @@ def _parse_exact(value: object) -> Fraction | None:
     if isinstance(value, Decimal):
         return _parse_decimal(value)
     if isinstance(value, numbers.Rational):
-        return _parse_ratio(int(value.numerator), int(value.denominator))
+        numerator, denominator = int(value.numerator), int(value.denominator)
+        is_too_long = max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS
+        return None if is_too_long else Fraction(numerator, denominator)
     if isinstance(value, numbers.Real):
         other_width = type(value).__module__ == "numpy" and not isinstance(value, float)
         return _parse_decimal(Decimal(str(value) if other_width else float.__repr__(float(value))))
@@ -93,12 +95,6 @@ def _parse_text(text: str) -> Fraction | None:
     if _LOOSE_UNDERSCORE.search(text):
         raise ValueError
     return _parse_decimal(number)
-
-
-def _parse_ratio(numerator: int, denominator: int) -> Fraction | None:
-    return (
-        None if max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS else Fraction(numerator, denominator)
-    )
 
 
 def _parse_decimal(value: Decimal) -> Fraction | None:

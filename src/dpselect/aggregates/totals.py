@@ -19,7 +19,7 @@ class Totals:
 
     Every row by itself is moved to [0, at_most] and read in millionths of a unit, so that a total is a sum of integers:
     it depends on the user's own rows alone, and not on their order. What is no number, NaN, null or below 0 is 0. A
-    total is then rounded to whole units, halves up, and is at most `most`.
+    total is then rounded to whole units, halves up, and is at most `max_units`.
     """
 
     column: str

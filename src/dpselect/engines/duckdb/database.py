@@ -239,7 +239,7 @@ class DuckDBDatabase(Database):
         return self.workspace.register({name: int64(values) for name, values in columns.items()})
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store items that came back, in their one form."""
+        """Store items that came back, in their canonical form."""
         from dpselect.engines.duckdb.domain import store_returned_items
 
         type_names = [sql_type.canonical_type for sql_type in types]

@@ -157,7 +157,7 @@ _STORED_UNCHANGED |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
 
 
 def store_returned_items(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
-    """Store items that came back as a table of i, in its one form, and its index; return its name; inside guarded work.
+    """Store items that came back as a table of i, canonical, and `place`, its index; return its name; in guarded work.
 
     Each value is cast alone to the type that it came from, so it is the same value again.
     """

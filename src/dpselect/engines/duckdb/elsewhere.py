@@ -41,7 +41,7 @@ class DatabaseElsewhere(Database):
         """Store a public list of tuples: k0, k1, ..., in canonical forms, and `place`, the index; refuse misfits."""
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store a public list of items in their one form; raise if they do not fit."""
+        """Store a public list of items in their canonical form; raise if they do not fit."""
         tuples_sql = self.put_tuples([_without_zones(item if len(types) > 1 else (item,)) for item in values], types)
         columns = [f"k{index}" for index in range(len(types))]
         item_sql = columns[0] if len(types) == 1 else concatenate_values(columns, types, self.dialect)

@@ -1,4 +1,4 @@
-"""Types: which columns can be users and items, and the one form in which each value is counted and named.
+"""Types: which columns can be users and items, and the canonical form in which each value is counted and named.
 
 Values that compare as equal must look equal too. Otherwise the label of a group would be whichever of its forms
 came first, which depends on the rows. So text loses its collation, negative zero its sign, an ENUM its order.
@@ -95,7 +95,7 @@ def has_text(sql_type: str) -> bool:
 
 
 def item_form(expression: str, sql_type: str) -> str:
-    """Compile an item to its one form."""
+    """Compile an item to its canonical form."""
     name = base_type(sql_type)
     if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
@@ -112,7 +112,7 @@ def item_form(expression: str, sql_type: str) -> str:
 
 
 def number_form(expression: str, sql_type: str) -> str:
-    """Compile a value to its one form, a DOUBLE; null for text that is no number."""
+    """Compile a value to its canonical form, a DOUBLE; null for text that is no number."""
     name = base_type(sql_type)
     if name == OBJECT:
         infinities = " ".join(
@@ -191,7 +191,7 @@ def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
     """Compile a user, who is never named: more types are allowed than for an item, but none with a text inside.
 
     A column by itself may be of any type that DuckDB groups. DuckDB does not promise that equal values of any type stay
-    equal inside a struct, so a field is in the one form of an item, except values that cannot be named.
+    equal inside a struct, so a field is in the canonical form of an item, except values that cannot be named.
     """
     name = base_type(sql_type)
     if is_field:

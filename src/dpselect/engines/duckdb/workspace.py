@@ -65,15 +65,15 @@ class Workspace:
         self._folder.close()
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
-        """Return all rows of one statement."""
+        """Return all rows of one statement, as guarded work of its own."""
         return self.guarded(lambda: self.fetch_unguarded(sql, values), progress=progress)
 
     def fetch_unguarded(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Return all rows of one statement, inside guarded work. Only this and `columns` let anything leave."""
+        """Return all rows of one statement, inside guarded work. Rows leave by this and the next method alone."""
         return self.connection.execute(sql, list(values)).fetchall()
 
     def fetch_arrays_unguarded(self, sql: str) -> dict[str, npt.NDArray[Any]]:
-        """Return all rows of one statement as arrays, for large numeric results; inside guarded work, as `rows` is."""
+        """Return all rows of one statement as arrays, for large numeric results; inside guarded work, too."""
         return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:

@@ -59,7 +59,7 @@ class Value:
 
 
 def column_value(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
-    """Return a column in its one form, by its type."""
+    """Return a column in its canonical form, by its type."""
     form = f"({sql_type.canonical_form.replace('{}', sql)})"
     description = f"{name!r}, a column of {sql_type.name}"
     zoned = "ZONE" in (sql_type.duckdb_type or "")

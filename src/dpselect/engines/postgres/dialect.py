@@ -1,4 +1,4 @@
-"""The SQL that PostgreSQL spells differently, and the one form in which each value is counted.
+"""The SQL that PostgreSQL spells differently, and the canonical form in which each value is counted.
 
 A statement takes values, so % is doubled everywhere. Equal values must have the same form, and must be the
 ones that DuckDB counts as equal. So text loses its collation and char(n) its padding, negative zero its sign, a numeric
@@ -29,7 +29,7 @@ def literal(text: str) -> str:
 def _hash_with_key(key: str, user: str, item: str) -> str:
     """Compile a hash of bytes that are unambiguous: the key, the length of the user in four bytes, the user, the item.
 
-    User and item are in their one form, whose text is injective.
+    User and item are in their canonical form, whose text is injective.
     """
     u, i = (f"convert_to(({name})::text, 'UTF8')" for name in (user, item))
     return f"sha256({key} || int4send(length({u})) || {u} || {i})"
@@ -51,7 +51,7 @@ _decimal = parse_decimals(_WIDTH)
 
 
 def sorted_text(sql_type: SqlType) -> SortedText:
-    """Return the sorted texts of a type; `label` reads those of dates and times already."""
+    """Return the sorted texts of a type; `to_label` reads those of dates and times already."""
     if (
         sql_type.canonical_type == "numeric" and sql_type.duckdb_type is None
     ):  # without a scale, so that 1.5 may also be 1.50

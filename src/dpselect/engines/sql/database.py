@@ -157,7 +157,7 @@ class Database(ABC):
 
     @abstractmethod
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store a public list of items in their one form: i, each once, and `place`, its first index in the list.
+        """Store a public list of items in their canonical form: i, each once, and `place`, its first index in the list.
 
         Items of several columns are tuples. Raises an error if they do not fit the types.
         """

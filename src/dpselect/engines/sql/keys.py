@@ -61,7 +61,7 @@ def compile_key(columns: Sequence[TypedColumn], dialect: Dialect) -> CompiledKey
 
 
 def concatenate_values(canonical_forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
-    """Compile several values in their one form to one value."""
+    """Compile several values in their canonical form to one value."""
     if dialect.struct is not None:
         return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(canonical_forms)))
     return _join_texts(
@@ -75,7 +75,7 @@ def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
 
 
 def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
-    """Compile two keys g and i, each in its one form, to the key of all of their columns; return its SQL and type."""
+    """Compile two keys g and i, in their canonical forms, to the key of all their columns; return its SQL and type."""
     if dialect.struct is not None:
         fields = [*_fields_of("g", group), *_fields_of("i", item)]
         return concatenate_values(fields, [*group, *item], dialect), combined_type([*group, *item], dialect)

@@ -39,27 +39,23 @@ class UndeclaredText:
 
 @dataclass(frozen=True)
 class SqlType:
-    """The way in which a column of one type is counted. In `form`, `present` and `number` {} is the column.
+    """The way in which a column of one type is counted. In the templates {} is the SQL of the column.
 
-    Values that compare as equal must have the same form, and must be the ones that DuckDB counts as equal.
+    Values that compare as equal must have the same canonical form, and must be the ones that DuckDB counts as equal.
     """
 
-    name: str  # the name in messages
+    name: str  # in messages
     kind: str  # text, integer, number, boolean, date, time, timestamp, bytes, any; uuid is other
-    canonical_form: str  # the SQL of a value in its one form, after NULL is dropped
-    canonical_type: str  # the type of that form, as the database calls it
-    duckdb_type: str | None  # the type that DuckDB has for it, None where it has no exact one
-    present_condition: str = "{} IS NOT NULL"
-    nameable_condition: str | None = (
-        None  # `present` for an item: infinities, and what Python has no value for, name none
-    )
-    number_form: str | None = (
-        None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
-    )
-    label_form: str = "i"  # the SQL of the value that `label` takes
-    to_label: Callable[[Any], object] = lambda value: value
+    canonical_form: str  # a template: the one SQL value that stands for all equal values, after NULL is dropped
+    canonical_type: str  # the type of that, as the database calls it
+    duckdb_type: str | None  # the type that DuckDB has for the column, None where it has no exact one
+    present_condition: str = "{} IS NOT NULL"  # a template, for users and numbers
+    nameable_condition: str | None = None  # for items: without infinities, and what Python has no value for
+    number_form: str | None = None  # of the canonical form: a double, NULL where text is no number; None: no numbers
+    label_form: str = "i"  # the SQL of the value that `to_label` takes, from an item i in its canonical form
+    to_label: Callable[[Any], object] = lambda value: value  # from what the database returns to a Python value
     integer_form: str | None = None  # the SQL of i as an integer of a range, unless its kind is integer
-    undeclared_text: UndeclaredText | None = None  # of text whose type its owner has not declared
+    undeclared_text: UndeclaredText | None = None  # for text whose type its owner has not declared
 
     @property
     def is_text(self) -> bool:
@@ -80,13 +76,13 @@ def with_view_declarations(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
 
 @dataclass(frozen=True)
 class CompiledKey:
-    """A key of a user, an item or a group: the SQL of its one form, the conditions on it, and its type."""
+    """A key of a user, an item or a group: the SQL of its canonical form, the conditions on it, and its type."""
 
     canonical_form: str
     present_condition: str
     nameable_condition: str
     type: SqlType
-    column_types: tuple[SqlType, ...]  # the types of its columns
+    column_types: tuple[SqlType, ...]
 
 
 @dataclass(frozen=True)
@@ -101,13 +97,12 @@ class SortedText:
 class Dialect:
     """The SQL that differs between databases. In the templates {} is an expression."""
 
-    name: str  # the database
+    name: str  # of the database
     quote: Callable[[str], str]  # an identifier
     literal: Callable[[str], str]  # a text
     text: str  # an injective form of a value that can be listed: most often a text
-    keyed_hash: Callable[
-        [str, str, str], str
-    ]  # (key, user, item) -> the keyed hash that a bound orders by; all are SQL
+    keyed_hash: Callable[[str, str, str], str]
+    """Compile the hash of (secret key, user, item), all of them SQL, by which a bound orders."""
     split_query: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, split at {separator}
     exact_sum: str  # the sum of whole numbers, which does not overflow
     sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: None  # for keys of several columns

@@ -29,7 +29,7 @@ def scan_rows(
     weight: str | None = None,
     measures: Sequence[str] = (),
 ) -> str:
-    """Compile the users and items of the rows that count, and their groups g, each in its one form.
+    """Compile the users and items of the rows that count, and their groups g, each in its canonical form.
 
     `weight` is the SQL of a weight w of each row, `measures` are those of m0, m1, ... Of several periods, a user is
     from here on a user in one of them.
