@@ -37,7 +37,7 @@ def row(name: str, ordered: Floats, m: int, share: Fraction, options: argparse.N
     with patch.object(certified_quantiles, "SHARE", share or Fraction(1, 10)):
         made = CertifiedQuantiles(q=q, bounds=bounds, step=step, epsilon=options.epsilon)
     alone = made.kind(q=q, bounds=bounds, step=step, epsilon=options.epsilon) if made.kind else None
-    users = UsersAt.counted(np.sort(made.grid.placed(ordered)))
+    users = UsersAt.counted(np.sort(made.grid.indices_of(ordered)))
     far, stated, worst, held = [], [], [], 0
     for seed in range(options.repeats):
         draws = SeededDraws(seed)

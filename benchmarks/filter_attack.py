@@ -13,7 +13,7 @@ from typing import Any
 from filter_cost import LONG, engines, least
 from measure import seconds, table, verdict
 
-from dpselect.engines.filters.cost import BYTES
+from dpselect.engines.filters.cost import MAX_BYTES
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
 
@@ -37,7 +37,7 @@ DEAR: dict[str, tuple[str, str]] = {
     "IN 9,000 texts": ("comment IN (" + ", ".join("'" + "Az"[one % 2] + f" {one}'" for one in range(9000)) + ")", "a"),
     "casts": (" OR ".join(f"comment::DECIMAL(38, {one}) = 1" for one in range(1, 7)), "1"),
 }
-LENGTHS = (50, 1000, BYTES, 65_536, 1_000_000)
+LENGTHS = (50, 1000, MAX_BYTES, 65_536, 1_000_000)
 MANY, BESIDE = 300, 1000  # rows of that user, and ordinary rows beside them
 HARD = "CASE WHEN age = 85 THEN {} ELSE FALSE END"  # within the least and the largest age, which engines know
 COLUMNS = ("age", "comment")

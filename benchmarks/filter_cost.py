@@ -21,7 +21,7 @@ from measure import table
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
-from dpselect.engines.filters.cost import BYTES
+from dpselect.engines.filters.cost import MAX_BYTES
 from dpselect.engines.postgres.spelling import POSTGRES_SPELLING
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.spelling import SPARK_SPELLING
@@ -29,11 +29,11 @@ from dpselect.engines.spark.spelling import SPARK_SPELLING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 A, SPACES, CAPITALS, TWO, FOUR = (
-    "a" * BYTES,
-    " " * BYTES,
-    "Z" * BYTES,
-    "\u00e9" * (BYTES // 2),
-    "\U0001f600" * (BYTES // 4),
+    "a" * MAX_BYTES,
+    " " * MAX_BYTES,
+    "Z" * MAX_BYTES,
+    "\u00e9" * (MAX_BYTES // 2),
+    "\U0001f600" * (MAX_BYTES // 4),
 )
 LONG = "a" * 120 + "b" + "a" * 119
 ENDS = "b" + "a" * 239
@@ -53,7 +53,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "`LIKE '%...%...%'`, 12 pieces": ("t LIKE '%" + "a%" * 11 + "b%'", [A]),
     "`LIKE 'a%...%...%b'`": ("t LIKE 'a%aaaaaaab%aaaaaaab%a_'", [A, TWO]),
     "`lower`": ("lower(t) = 'b'", [A, CAPITALS, FOUR]),
-    "`upper`": ("upper(t) = 'b'", [A, "z" * BYTES, FOUR]),
+    "`upper`": ("upper(t) = 'b'", [A, "z" * MAX_BYTES, FOUR]),
     "`ILIKE '%b%'`": ("t ILIKE '%b%'", [CAPITALS]),
     "`trim`": ("trim(t) = 'b'", [SPACES, A, FOUR]),
     "`ltrim`": ("ltrim(t) = 'b'", [SPACES]),

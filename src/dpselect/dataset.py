@@ -17,7 +17,7 @@ from dpselect.draws import fresh_key, secure
 from dpselect.engines.address import Address
 from dpselect.engines.identity import display_name, identify_source
 from dpselect.engines.port import Tally
-from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.registry import open_engine
 from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.verbs import Verbs, check_question
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.engines import Engine
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
     from dpselect.inspection.report import Inspection

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
-from dpselect._ground.parameters import EXPONENT, float_rounded_up, rational, rounded_up, whole_number
+from dpselect._ground.parameters import MAX_DECIMAL_EXPONENT, float_rounded_up, rational, rounded_up, whole_number
 from dpselect.mechanisms import ExponentialMechanism, Peeling
 from tests.border.doors import HOSTILE, PARTS, Door, knocks, pairs_of
 from tests.covering import covering_of
@@ -137,9 +137,11 @@ def test_machine_integers_never_reach_exact_arithmetic() -> None:
 # ---- floats --------------------------------------------------------------------------------------------------
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x == 0 or abs(x) >= 10.0**-EXPONENT))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x == 0 or abs(x) >= 10.0**-MAX_DECIMAL_EXPONENT)
+)
 def test_a_float_is_its_shortest_decimal(x: float) -> None:
-    if abs(x) >= 10.0**EXPONENT:
+    if abs(x) >= 10.0**MAX_DECIMAL_EXPONENT:
         return
     number = rational("x", x, "be a number")
     assert number == Fraction(repr(x))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from tests.engines.ibis_tables import in_duckdb
 from tests.engines.opened import open_engine
 

@@ -77,7 +77,7 @@ def filled(*, infinite: bool = True) -> Workspace:
     """A DuckDB of its own with the table t; Spark has no infinite dates."""
     workspace = Workspace()
     columns = ", ".join(f"{quoted(name)} {sql_type}" for name, (sql_type, _) in COLUMNS.items())
-    workspace.rows(f"CREATE TABLE t (id INTEGER, {columns})")
+    workspace.fetch_unguarded(f"CREATE TABLE t (id INTEGER, {columns})")
     rows = ROWS if infinite else [[None if str(v).lstrip("-") == "infinity" else v for v in row] for row in ROWS]
     workspace.connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(ROWS[0]))})", rows).fetchall()
     return workspace
@@ -87,12 +87,12 @@ def kept(workspace: Workspace, where: str) -> list[int]:
     """The rows that a filter keeps on DuckDB."""
     found = parse(where)
     condition = found.sql({name: TYPES[name] for name in found.needs(tuple(TYPES))}, quoted, DUCKDB_SPELLING)
-    return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE ({condition}) ORDER BY id")]
+    return [row[0] for row in workspace.fetch_unguarded(f"SELECT id FROM t WHERE ({condition}) ORDER BY id")]
 
 
 def meant(workspace: Workspace, sql: str) -> list[int]:
     """The rows that a condition in DuckDB's own SQL keeps, without a row for which it fails."""
-    return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE TRY(({sql})) ORDER BY id")]
+    return [row[0] for row in workspace.fetch_unguarded(f"SELECT id FROM t WHERE TRY(({sql})) ORDER BY id")]
 
 
 # They mean what DuckDB's own SQL means by them. Here \n stands for the end of a line.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dpselect.aggregates.measures import FARTHEST, HALF, PARTS, Mean, Measure, Sum
+from dpselect.aggregates.measures import HALF_OF_MEAN_STEPS, MAX_ROW_UNITS, PARTS_PER_UNIT, Mean, Measure, Sum
 
 Row = tuple[object, object, object]  # user, item and value
 # Plain decimal notation: what else Python reads as a number, such as inf and 1_000, is none.
@@ -37,12 +37,16 @@ def of_one(measure: Measure, values: Sequence[object]) -> tuple[int, int]:
     """What one user's rows of an item give: steps, and whether the user counts."""
     numbers = [found for found in map(number, values) if found is not None]
     if isinstance(measure, Sum):
-        far = FARTHEST * measure.step
-        parts = sum(place(one, -far, far, measure.step / PARTS) - FARTHEST * PARTS for one in numbers)
-        cut = min(max(parts, measure.least * PARTS), measure.most * PARTS)
-        return math.floor(Fraction(cut, PARTS) + Fraction(1, 2)), 1
+        far = MAX_ROW_UNITS * measure.step
+        parts = sum(
+            place(one, -far, far, measure.step / PARTS_PER_UNIT) - MAX_ROW_UNITS * PARTS_PER_UNIT for one in numbers
+        )
+        cut = min(max(parts, measure.least * PARTS_PER_UNIT), measure.most * PARTS_PER_UNIT)
+        return math.floor(Fraction(cut, PARTS_PER_UNIT) + Fraction(1, 2)), 1
     places = [place(one, Fraction(measure.low), Fraction(measure.high), measure.step) for one in numbers]
-    return (math.floor(Fraction(sum(places), len(places)) + Fraction(1, 2)) - HALF, 1) if places else (0, 0)
+    return (
+        (math.floor(Fraction(sum(places), len(places)) + Fraction(1, 2)) - HALF_OF_MEAN_STEPS, 1) if places else (0, 0)
+    )
 
 
 def judged(measures: Sequence[Measure], rows: Iterable[Row], items: Sequence[object]) -> list[list[tuple[int, int]]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from dpselect.aggregates.measures import Measure
 from dpselect.aggregates.totals import Totals
-from dpselect.engines import registry
+from dpselect.engines import Engine, registry
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb import engine
-from dpselect.engines.port import Engine, Tally
+from dpselect.engines.port import Tally
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.scans.declarations import Types
 

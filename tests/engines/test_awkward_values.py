@@ -38,7 +38,7 @@ def _places(source: object, grid: Grid, which: PerUser) -> dict[int, int]:
     with DuckDBEngine(source, user="user", item="item", key=KEY) as engine:
         engine.check_values()
         found = engine.users_at(grid, which)
-    return dict(zip(found.places.tolist(), found.users.tolist(), strict=True))
+    return dict(zip(found.indices.tolist(), found.users.tolist(), strict=True))
 
 
 def test_durations_are_missing_in_every_unit():

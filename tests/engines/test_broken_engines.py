@@ -79,19 +79,19 @@ def wide(hold: Hold) -> None:
 
 def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) -> Twin:
     """A bound that is decided by something else."""
-    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, bound_order=wrong), check)
+    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, keyed_hash=wrong), check)
 
 
 LOCALE = 'i COLLATE "en-x-icu"'
-KEYED = POSTGRES.bound_order
+KEYED = POSTGRES.keyed_hash
 TWINS = {
     "rows are counted for users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", texts),
     "rows are counted for all users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", everybody),
     "a user without items is one": spoilt(questions, "scan_rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
     "pairs come twice": spoilt(questions, "distinct_pairs", "DISTINCT ", "", bound),
     "pairs come twice to weights": spoilt(questions, "distinct_pairs", "DISTINCT ", "", weights),
-    "one item too many": spoilt(questions, "keep_first", "place <= ", "place - 1 <= ", bound),
-    "one item too few": spoilt(questions, "keep_first", "place <= ", "place < ", bound),
+    "one item too many": spoilt(questions, "keep_first", "hash_rank <= ", "hash_rank - 1 <= ", bound),
+    "one item too few": spoilt(questions, "keep_first", "hash_rank <= ", "hash_rank < ", bound),
     "a tie is cut by a locale": spoilt(questions, "top_items", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "a group is in the order of a locale": spoilt(questions, "ranked_names", "n DESC, i", f"n DESC, {LOCALE}", texts),
     "groups from the least": spoilt(questions, "items_per_count", "DESC", "ASC", texts),
@@ -110,12 +110,12 @@ TWINS = {
         lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
-    "a mean rounded down": spoilt(sql_values, "users_per_place", "+ count(*)", "", values),
-    "a place rounded down": spoilt(sql_values, "grid_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a mean rounded down": spoilt(sql_values, "users_per_grid_index", "+ count(*)", "", values),
+    "a place rounded down": spoilt(sql_values, "compile_grid_index", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "a tenfold that begins too early": spoilt(
-        sql_values, "unbounded_place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
+        sql_values, "_compile_unbounded_index", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
     ),
-    "no side below 0": spoilt(sql_values, "unbounded_place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
+    "no side below 0": spoilt(sql_values, "_compile_unbounded_index", "THEN -1 ELSE", "THEN 1 ELSE", wide),
     "what is released stays": Twin(
         sql_pairs,
         "unreleased_pairs",
@@ -125,8 +125,8 @@ TWINS = {
     "one share too many": spoilt(
         sql_pairs,
         "kept_items",
-        "WHERE place <= ",
-        "WHERE place - 1 <= ",
+        "WHERE hash_rank <= ",
+        "WHERE hash_rank - 1 <= ",
         lambda hold: test_weights.check_bound_of_weights(hold(test_weights.FORTY)),
     ),
     "shares of all that a user has": spoilt(

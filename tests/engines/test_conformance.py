@@ -14,7 +14,7 @@ import pytest
 from dpselect._ground.domain import Listed
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from tests.engines.opened import DuckDBEngine
 from tests.engines.sources import AWKWARD, KINDS, READERS, Row, counts, user_items
 

@@ -144,7 +144,7 @@ def test_groups_that_are_codes_as_they_are_can_be_asked_for():
         sets = engine.group_sets()
         assert (sets.size, sets.labels([2, 0])) == (3, [9, 7])
         found = engine.users_at_by(Grid.parse((0, 10), 1), PerUser.MIN, 1, engine.keep_groups(np.array([0, 2])))
-    users = [dict(zip(one.places.tolist(), one.users.tolist(), strict=True)) for one in found.users]
+    users = [dict(zip(one.indices.tolist(), one.users.tolist(), strict=True)) for one in found.users]
     assert dict(zip(found.groups, users, strict=True)) == {7: {3: 20}, 9: {4: 20}}
 
 
@@ -181,14 +181,14 @@ def test_labels_of_sets_given_by_hand():
 
 def test_nothing_but_numbers_and_released_labels_leaves(monkeypatch):
     leaving: list[int] = []
-    inner = Workspace.rows
+    inner = Workspace.fetch_unguarded
 
     def rows(self, sql, values=()):
         found = inner(self, sql, values)
         leaving.append(len(found))
         return found
 
-    monkeypatch.setattr(Workspace, "rows", rows)
+    monkeypatch.setattr(Workspace, "fetch_unguarded", rows)
     users = [f"u{n}" for n in range(500)]
     with DuckDBEngine({"user": users, "item": users}, user="user", item="item", key=b"k") as engine:
         leaving.clear()
@@ -218,7 +218,7 @@ def test_only_the_dictionary_of_items_stays():
 def test_what_the_engine_cannot_even_spill_is_refused(monkeypatch, tmp_path):
     rows = pa.table({"user": [1] * 100, "item": [f"secret {n}" for n in range(100)]})
     pq.write_table(rows, tmp_path / "rows.parquet")
-    monkeypatch.setenv(memory.VARIABLE, "5kB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "5kB")
     for source in (rows, tmp_path / "rows.parquet", duckdb.connect().from_arrow(rows)):
         with DuckDBEngine(source, user="user", item="item", key=b"k") as engine:
             with pytest.raises(DataError) as caught:
@@ -236,19 +236,19 @@ SIZES = {"4GiB": 2**32, "500 MB": 500 * 2**20, "3k": 3072, "1tb": 2**40, "77": 7
 
 @pytest.mark.parametrize(("text", "size"), SIZES.items(), ids=list(SIZES))
 def test_memory_as_the_user_says(monkeypatch, text, size):
-    monkeypatch.setenv(memory.VARIABLE, text)
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, text)
     assert memory.available_bytes() == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1.5GB", "1PB"])
 def test_memory_must_be_a_size(monkeypatch, text):
-    monkeypatch.setenv(memory.VARIABLE, text)
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, text)
     with pytest.raises(ParameterError, match=r"^DPSELECT_MEMORY must be a size such as 4GiB or 500MB, got"):
         sets_of({"user": [1], "item": ["a"]})
 
 
 def test_memory_as_the_system_says(monkeypatch, tmp_path):
-    monkeypatch.delenv(memory.VARIABLE, raising=False)
+    monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
     for name in ("_CGROUPS", "_OWN_CGROUP", "_MEMINFO"):
         monkeypatch.setattr(memory, name, tmp_path / name)
     whole = memory.available_bytes()

@@ -56,7 +56,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
         found.append(pairs(engine.grouped(Span(2, 9))))
         for per_user in PerUser:
             at = engine.users_at(Grid.parse((0, 9), 1), per_user)
-            found.append((at.places.tolist(), at.users.tolist()))
+            found.append((at.indices.tolist(), at.users.tolist()))
     with opened(connection, item="seen") as engine:
         found.append(pairs(engine.top(99)))
     with opened(connection) as engine:

@@ -65,7 +65,7 @@ def test_users_stand_at_the_places_of_bounds_as_in_memory():
     capped, users = np.unique(np.minimum(lengths, BOUNDS[-1]), return_counts=True)
     found = count_places(capped.astype(np.int64), users.astype(np.int64), BOUNDS)
     each = [next(place for place, bound in enumerate(BOUNDS) if bound >= min(t, 1000)) for t in lengths]
-    assert dict(zip(found.places.tolist(), found.users.tolist(), strict=True)) == Counter(each)
+    assert dict(zip(found.indices.tolist(), found.users.tolist(), strict=True)) == Counter(each)
 
 
 def test_the_bound_is_chosen_as_in_memory():
@@ -97,7 +97,7 @@ def test_what_else_is_refused():
 
 
 def test_data_larger_than_the_memory_are_answered(monkeypatch):
-    monkeypatch.setenv(memory.VARIABLE, "40MB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "40MB")
     users = np.arange(600_000) // 3
     data = dps.Dataset({"user": users, "item": np.arange(600_000) % 3000}, user="user", item="item")
     ask = {"epsilon": 3, "delta": "1e-6", "max_items_per_user": 3}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import kept as kept_of

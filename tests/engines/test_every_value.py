@@ -46,7 +46,7 @@ def check_text(held: Held) -> None:
     """Text that is written in plain decimal notation is that number, and other text is missing: judged by Python."""
     for grid in GRIDS:
         numbers = [float(text) for text in WRITTEN if NUMBER.fullmatch(text) and len(text) < 1000]
-        assert at(held, grid, PerUser.MIN, "text") == Counter(grid.nearest_places(np.array(numbers)).tolist())
+        assert at(held, grid, PerUser.MIN, "text") == Counter(grid.nearest_indices(np.array(numbers)).tolist())
 
 
 def test_text_that_is_written_as_a_number(hold: Hold) -> None:
@@ -66,7 +66,7 @@ def places_of(rows: pa.Table, grid: Grid, item: str) -> list[list[int]]:
         is_text = isinstance(value, str)
         there = NUMBER.fullmatch(value) and len(value) < 1000 if is_text else value is not None and value == value
         if user is not None and there:
-            found.setdefault(user, []).extend(grid.nearest_places(np.array([float(value)])).tolist())
+            found.setdefault(user, []).extend(grid.nearest_indices(np.array([float(value)])).tolist())
     return list(found.values())
 
 
@@ -94,7 +94,7 @@ def test_one_place_of_every_user_of_many(hold: Hold, item: str) -> None:
 def check_wide(held: Held) -> None:
     """A value of any size has the place that it has in an array, also one that no width divides."""
     for points in (Unbounded.parse(), Unbounded.parse("0.5"), Unbounded.parse(1000), Grid.parse((0, 5000), 10)):
-        assert at(held, points, PerUser.MIN, "real") == Counter(points.placed(SIZES).tolist())
+        assert at(held, points, PerUser.MIN, "real") == Counter(points.indices_of(SIZES).tolist())
 
 
 def test_places_without_bounds(hold: Hold) -> None:

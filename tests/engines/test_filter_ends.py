@@ -114,13 +114,15 @@ def within(value: Value, found: object) -> bool:
 @pytest.fixture(scope="module")
 def on_duckdb() -> Iterator[Engine]:
     workspace = Workspace()
-    workspace.rows(f"CREATE TABLE ends (id INTEGER, {', '.join(f'{name} {of}' for name, of in COLUMNS.items())})")
+    workspace.fetch_unguarded(
+        f"CREATE TABLE ends (id INTEGER, {', '.join(f'{name} {of}' for name, of in COLUMNS.items())})"
+    )
     values = ", ".join("?" * (len(COLUMNS) + 1))
     workspace.connection.executemany(f"INSERT INTO ends VALUES ({values})", [[at, *row] for at, row in enumerate(ROWS)])
     types = {name: filter_type(of) for name, of in COLUMNS.items()}
 
     def ask(sql: str) -> Rows:
-        return [row[1:] for row in workspace.rows(f"SELECT id, {sql} FROM ends ORDER BY 1")]
+        return [row[1:] for row in workspace.fetch_unguarded(f"SELECT id, {sql} FROM ends ORDER BY 1")]
 
     yield Engine(types, quoted, DUCKDB_SPELLING, "VARCHAR", ask)
     workspace.close()

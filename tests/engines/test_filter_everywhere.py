@@ -195,7 +195,7 @@ def test_a_product_in_a_type_that_is_too_short_is_noticed(duckdb_rows, monkeypat
 def test_a_text_compared_as_the_server_does_is_noticed(on_duckdb, on_postgres, monkeypatch):
     where = "text >= 'Z'"
     assert on_postgres(where) == on_duckdb(where)
-    monkeypatch.setitem(PG_TYPES, "text", replace(PG_TYPES["text"], form="{}"))
+    monkeypatch.setitem(PG_TYPES, "text", replace(PG_TYPES["text"], canonical_form="{}"))
     assert on_postgres(where) == on_duckdb(where)
     monkeypatch.setattr(Spelling, "binary", plain)
     assert noticed(on_postgres, where, on_duckdb(where))
@@ -204,5 +204,5 @@ def test_a_text_compared_as_the_server_does_is_noticed(on_duckdb, on_postgres, m
 def test_a_moment_in_the_zone_of_the_session_is_noticed(on_duckdb, on_postgres, monkeypatch):
     where = "zone = '2024-01-31'"
     assert on_postgres(where) == on_duckdb(where)
-    monkeypatch.setitem(PG_TYPES, "zone", replace(PG_TYPES["zone"], form="({} AT TIME ZONE 'Asia/Tokyo')"))
+    monkeypatch.setitem(PG_TYPES, "zone", replace(PG_TYPES["zone"], canonical_form="({} AT TIME ZONE 'Asia/Tokyo')"))
     assert noticed(on_postgres, where, on_duckdb(where))

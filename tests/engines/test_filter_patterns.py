@@ -163,7 +163,7 @@ def test_a_date_is_a_day_of_the_calendar():
 def test_what_is_a_number_for_us_is_one_that_a_double_holds(text):
     number = float(text)
     assert len(text) <= casts.BYTES
-    assert number == 0 or 10.0**-cost.READ < abs(number) < 10.0**cost.READ
+    assert number == 0 or 10.0**-cost.READ_TEXT_POWERS < abs(number) < 10.0**cost.READ_TEXT_POWERS
 
 
 @given(st.from_regex(casts.MOMENT, fullmatch=True))

@@ -80,11 +80,11 @@ def test_no_value_of_any_type_makes_a_filter_fail(workspace, sql_type):
     """Each value beside itself and beside another one. Nothing here catches an error, as TRY would."""
     values = [None, *TYPES[sql_type]]
     table = workspace.fresh_name()
-    workspace.rows(f"CREATE TABLE {table} (c {sql_type}, d {sql_type})")
+    workspace.fetch_unguarded(f"CREATE TABLE {table} (c {sql_type}, d {sql_type})")
     for at, value in enumerate(values):
-        workspace.rows(f"INSERT INTO {table} VALUES (?::{sql_type}, ?::{sql_type})", [value, values[at - 1]])
-        workspace.rows(f"INSERT INTO {table} VALUES (?::{sql_type}, ?::{sql_type})", [value, value])
-    found = filter_type(str(workspace.rows(f"DESCRIBE {table}")[0][1]))
+        workspace.fetch_unguarded(f"INSERT INTO {table} VALUES (?::{sql_type}, ?::{sql_type})", [value, values[at - 1]])
+        workspace.fetch_unguarded(f"INSERT INTO {table} VALUES (?::{sql_type}, ?::{sql_type})", [value, value])
+    found = filter_type(str(workspace.fetch_unguarded(f"DESCRIBE {table}")[0][1]))
     written = 0
     for where in WORDS:
         try:
@@ -92,15 +92,15 @@ def test_no_value_of_any_type_makes_a_filter_fail(workspace, sql_type):
         except ParameterError:
             continue
         written += 1
-        rows = workspace.rows(f"SELECT ({condition}), typeof(({condition})) FROM {table}")
+        rows = workspace.fetch_unguarded(f"SELECT ({condition}), typeof(({condition})) FROM {table}")
         assert {row[1] for row in rows} <= {"BOOLEAN"}, where
     assert written >= {"other": 1, "boolean": 9}.get(found.kind, 15)
 
 
 def test_a_filter_of_a_column_with_a_collation_sees_letters(workspace):
-    workspace.rows("CREATE TABLE names (c VARCHAR COLLATE NOCASE)")
-    workspace.rows("INSERT INTO names VALUES ('a'), ('A'), ('b')")
-    types = {"c": filter_type(str(workspace.rows("DESCRIBE names")[0][1]))}
+    workspace.fetch_unguarded("CREATE TABLE names (c VARCHAR COLLATE NOCASE)")
+    workspace.fetch_unguarded("INSERT INTO names VALUES ('a'), ('A'), ('b')")
+    types = {"c": filter_type(str(workspace.fetch_unguarded("DESCRIBE names")[0][1]))}
     for where, count in (("c = 'a'", 1), ("c IN ('A', 'B')", 1), ("c > 'Z'", 2), ("c LIKE 'a'", 1)):
         condition = parse(where).sql(types, quoted, DUCKDB_SPELLING)
-        assert workspace.rows(f"SELECT count(*) FROM names WHERE {condition}") == [(count,)]
+        assert workspace.fetch_unguarded(f"SELECT count(*) FROM names WHERE {condition}") == [(count,)]

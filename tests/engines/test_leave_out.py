@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Column, Listed
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import Held
 from tests.engines.test_conformance import kept

@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
 from dpselect.aggregates.measures import Mean, Sum
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from dpselect.errors import ParameterError
 from tests.engines import typed_rows
 from tests.engines.every_engine import Hold

@@ -19,7 +19,8 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import Periods, parse_periods
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines import Engine
+from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
@@ -162,7 +163,7 @@ def check_values(held: Held, case: str) -> None:
     with held.engine(item="number", periods=periods(case)) as engine:
         for which, one in ((PerUser.MIN, min), (PerUser.MAX, max)):
             at = engine.users_at(grid, which)
-            assert dict(zip(at.places.tolist(), at.users.tolist(), strict=True)) == Counter(map(one, values.values()))
+            assert dict(zip(at.indices.tolist(), at.users.tolist(), strict=True)) == Counter(map(one, values.values()))
         assert engine.users_at(grid, PerUser.RANDOM).users.sum() == len(values)
         assert engine.users_at(grid, PerUser.MEAN).users.sum() == len(values)
 
@@ -289,7 +290,7 @@ def refused(check: Callable[[], None]) -> bool:
 def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the periods, and a user of them all in bounds and numbers."""
     held = judge(TIMED)
-    monkeypatch.setattr(RowPeriods, "several", False)
+    monkeypatch.setattr(RowPeriods, "has_several", False)
     assert refused(lambda: check_everywhere(held))
     assert refused(lambda: check_values(held, "quarters of days"))
     with held.engine(periods=periods("quarters of days")) as engine:
@@ -299,7 +300,7 @@ def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_gaps_that_count_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     case = "moments, with many gaps"
     assert len(periods(case).runs) == len(periods(case).all) == 12
-    monkeypatch.setattr(RowPeriods, "but", "")
+    monkeypatch.setattr(RowPeriods, "where_in_no_gap", "")
     with judge(TIMED).engine(periods=periods(case)) as engine:
         assert refused(lambda: check_counts(engine, case))
 

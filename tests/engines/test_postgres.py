@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
-from dpselect.engines.memory import VARIABLE
+from dpselect.engines.memory import MEMORY_VARIABLE
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
@@ -48,7 +48,7 @@ def test_what_would_not_fit_is_refused(new_database, monkeypatch):
     rows = [(f"user {n}", f"secret {n}", 1) for n in range(100)]
     with engine(filled(new_database(), rows)) as found:
         assert found.contributions().size == 100
-        monkeypatch.setenv(VARIABLE, "5kB")
+        monkeypatch.setenv(MEMORY_VARIABLE, "5kB")
         with pytest.raises(DataError, match=r"^these rows need about 1 GiB of memory, more than there is") as caught:
             found.contributions()
     assert "secret" not in str(caught.value)

@@ -49,7 +49,7 @@ def counted(path: Path) -> Found:
         found["items"] = Counter(dict(zip(ITEMS, engine.scores_of(ITEMS), strict=True)))
     with DuckDBEngine(path, **given) as engine:
         at = engine.users_at(GRID, PerUser.RANDOM)
-        found["values"] = Counter(dict(zip(at.places.tolist(), at.users.tolist(), strict=True)))
+        found["values"] = Counter(dict(zip(at.indices.tolist(), at.users.tolist(), strict=True)))
     with DuckDBEngine(path, by=("g",), **given) as engine:
         groups = engine.top_by(100, 1, users=True)
         places = np.arange(len(groups.sizes))

@@ -144,14 +144,14 @@ def test_a_broken_record_of_json_is_left_out(tmp_path):
 def leaving(monkeypatch) -> list[tuple[str, int]]:
     """Every statement that ran and how many rows it gave."""
     seen: list[tuple[str, int]] = []
-    inner = Workspace.rows
+    inner = Workspace.fetch_unguarded
 
     def rows(self, sql, values=()):
         found = inner(self, sql, values)
         seen.append((sql, len(found)))
         return found
 
-    monkeypatch.setattr(Workspace, "rows", rows)
+    monkeypatch.setattr(Workspace, "fetch_unguarded", rows)
     return seen
 
 

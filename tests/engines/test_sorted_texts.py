@@ -33,8 +33,8 @@ def test_whole_numbers_of_any_size() -> None:
     draw = random.Random(7)
     values = [*WHOLE, *(draw.randrange(-(10**size), 10**size) for size in range(1, 39) for _ in range(9))]
     form = integer_texts(2, text=TEXT)
-    texts = written(form.sql, [str(value) for value in values], "DECIMAL(38,0)")
-    assert [form.label(text) for text in texts] == values
+    texts = written(form.text_sql, [str(value) for value in values], "DECIMAL(38,0)")
+    assert [form.to_label(text) for text in texts] == values
     assert [value for _, value in sorted(zip(texts, values, strict=True))] == sorted(values)
     assert len(set(texts)) == len(set(values))
 

@@ -58,8 +58,8 @@ RULES = {
 
 
 def histogram(users: UsersAt) -> dict[int, int]:
-    assert (np.diff(users.places) > 0).all()
-    return dict(zip(users.places.tolist(), users.users.tolist(), strict=True))
+    assert (np.diff(users.indices) > 0).all()
+    return dict(zip(users.indices.tolist(), users.users.tolist(), strict=True))
 
 
 def asked(source: object, which: PerUser, *, key: bytes = KEY, grid: Points = GRID, **more: object) -> dict[int, int]:
@@ -95,12 +95,12 @@ def test_an_array_has_the_places_of_a_table():
         Unbounded.parse(1),
     ):
         found = asked({"user": np.arange(len(values)), "item": values}, PerUser.MIN, grid=grid)
-        assert found == histogram(UsersAt.counted(np.sort(grid.placed(values))))
+        assert found == histogram(UsersAt.counted(np.sort(grid.indices_of(values))))
 
 
 def test_points_of_decimals_are_hit():
     grid = Grid.parse((0, 10), "0.1")
-    assert grid.placed([n / 10 for n in range(101)]).tolist() == list(range(101))
+    assert grid.indices_of([n / 10 for n in range(101)]).tolist() == list(range(101))
     assert [grid.value(n) for n in range(101)] == [n / 10 for n in range(101)]
 
 

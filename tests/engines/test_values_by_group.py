@@ -35,7 +35,7 @@ def values(held: Held, per_user: PerUser, most: int = MANY, groups: object = LIS
         found = engine.users_at_by(GRID, per_user, most, groups)
     assert len(found.groups) == len(found.users)
     return {
-        group: dict(zip(one.places.tolist(), one.users.tolist(), strict=True))
+        group: dict(zip(one.indices.tolist(), one.users.tolist(), strict=True))
         for group, one in zip(found.groups, found.users, strict=True)
     }
 
@@ -66,7 +66,7 @@ def test_values_are_those_of_plain_python(hold, per_user):
     for group in ("DE", "FR"):  # as in that group alone
         with held.engine(where=f"\"group\" = '{group}'") as engine:
             alone = engine.users_at(GRID, per_user)
-        assert dict(zip(alone.places.tolist(), alone.users.tolist(), strict=True)) == found[group]
+        assert dict(zip(alone.indices.tolist(), alone.users.tolist(), strict=True)) == found[group]
 
 
 def test_a_user_has_one_random_value_in_each_group(hold):

@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.draws import fresh_key
 from dpselect.engines import memory
-from dpselect.engines.duckdb.dialect import DUCKDB, secret
+from dpselect.engines.duckdb.dialect import DUCKDB, secret_key_sql
 from dpselect.engines.sql import pairs as sql_pairs
 from dpselect.mechanisms import CountLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
@@ -205,7 +205,7 @@ def by_number(pairs, most, key, dialect):
     """A twin: the hash is of an item's number among all items, which others change."""
     numbered = f"(SELECT u, i, dense_rank() OVER (ORDER BY i) AS c FROM {pairs})"
     return KEPT(
-        numbered, most, key, replace(dialect, bound_order=lambda key, user, _: dialect.bound_order(key, user, "c"))
+        numbered, most, key, replace(dialect, keyed_hash=lambda key, user, _: dialect.keyed_hash(key, user, "c"))
     )
 
 
@@ -218,14 +218,14 @@ def test_the_bound_is_the_first_by_the_keyed_hash():
     with opened(rows_of({"u": [f"i{n}" for n in range(20)]})) as engine:
         found = everything(engine.pairs(), np.array([1, 1, 1]), b"key")
         rows = "(SELECT 'u' AS u, 'i' || n AS i FROM range(20) t(n))"
-        order = DUCKDB.bound_order(secret(b"key"), "u", "i")
+        order = DUCKDB.keyed_hash(secret_key_sql(b"key"), "u", "i")
         first = engine._database.workspace.fetch(f"SELECT i FROM {rows} ORDER BY {order}, i LIMIT 3")
     assert set(found) == {item for (item,) in first}
 
 
 def test_what_does_not_fit_into_memory_is_answered(monkeypatch):
     """40 MB do not hold the rows of 600,000 pairs: they spill."""
-    monkeypatch.setenv(memory.VARIABLE, "40MB")
+    monkeypatch.setenv(memory.MEMORY_VARIABLE, "40MB")
     rows = pa.table({"user": np.arange(600_000) // 3, "item": np.arange(600_000) % 1000})
     union = CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=2)
     with opened(rows) as engine:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dpselect.aggregates.totals import PARTS, Totals
+from dpselect.aggregates.totals import PARTS_PER_UNIT, Totals
 from tests.engines.measured_rows import number
 
 Weighed = tuple[str | None, str | None, object]
@@ -37,10 +37,10 @@ AWKWARD: list[Weighed] = [
 def parts(value: object, totals: Totals) -> int:
     """Millionths of a unit that a row gives."""
     found = number(value) or 0.0
-    if found < float(totals.least):
+    if found < float(totals.min_counted_value):
         return 0
-    step = float(totals.unit / PARTS)
-    return min(math.floor(min(found, float(totals.at_most)) / step + 0.5), totals.max_units * PARTS)
+    step = float(totals.unit / PARTS_PER_UNIT)
+    return min(math.floor(min(found, float(totals.at_most)) / step + 0.5), totals.max_units * PARTS_PER_UNIT)
 
 
 def given(rows: Iterable[Weighed], totals: Totals) -> dict[str, dict[str, int]]:
@@ -51,7 +51,7 @@ def given(rows: Iterable[Weighed], totals: Totals) -> dict[str, dict[str, int]]:
             sums[user, item] += parts(weight, totals)
     found: dict[str, dict[str, int]] = {}
     for (user, item), total in sums.items():
-        units = min(totals.max_units, math.floor(Fraction(total, PARTS) + Fraction(1, 2)))
+        units = min(totals.max_units, math.floor(Fraction(total, PARTS_PER_UNIT) + Fraction(1, 2)))
         if units:
             found.setdefault(user, {})[item] = units
     return found

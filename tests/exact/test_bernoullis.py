@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpselect._ground.reals import Exp, enclose
 from dpselect.draws import CertifiedDraws, SecureDraws, bernoullis
-from dpselect.draws.bernoullis import Buckets, bounds
+from dpselect.draws.bernoullis import Buckets, word_bounds
 from dpselect.errors import ParameterError
 from dpselect.testing import ExactDraws, SeededBits, SeededDraws, law
 from tests.exact.laws import same
@@ -105,7 +105,7 @@ def test_every_float_lies_in_its_bucket(weights):
 
 def bounded(weights, unit, probability, buckets) -> bool:
     """Whether low <= 2^64 p <= last + 1 at every weight."""
-    low, last = bounds(buckets, unit, probability)
+    low, last = word_bounds(buckets, unit, probability)
     for i, bucket in enumerate(buckets.index):
         p = probability.at(exact(weights, i, unit)).ball(256)
         with ctx.workprec(256):
@@ -150,7 +150,7 @@ def test_few_draws_are_left_to_balls(weights):
 @pytest.mark.parametrize("then", [1, 2**64 - 2, 0x123456789ABCDEF0])
 def test_every_answer_is_the_truth_of_u_below_p(monkeypatch, probability, then, few):
     """U is given: first the word nearest to p and its neighbours, then a word that repeats for ever."""
-    monkeypatch.setattr(bernoullis, "FEW", few)
+    monkeypatch.setattr(bernoullis, "MAX_OPEN_DRAWS", few)
     weights, unit = WEIGHTS["spread"]
     words, truth = [], []
     with ctx.workprec(1000):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dpselect._ground.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _BinomialShare, _mode, _short
-from dpselect.draws.float_exp import ERROR, LIMIT, decay
+from dpselect.draws.float_exp import MAX_EXPONENT, RELATIVE_ERROR, decay
 from dpselect.draws.near import nearest
-from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
+from dpselect.draws.peeling import MIN_FAR_BITS, MIN_FAR_EXPONENT, Peel, Reach
 from dpselect.errors import ParameterError
 from dpselect.testing import SeededDraws, law
 from tests.exact.laws import same
@@ -44,16 +44,16 @@ def relative_error(x: float) -> float:
         return float(abs(enclose(Fraction(float(decay(np.array([x]))[0]))) / exact - 1).upper())
 
 
-@given(st.floats(0, LIMIT))
+@given(st.floats(0, MAX_EXPONENT))
 def test_decay_keeps_its_error_bound(x):
-    assert relative_error(x) <= ERROR / 2  # the other half of the bound is for the rounding of x itself
+    assert relative_error(x) <= RELATIVE_ERROR / 2  # the other half of the bound is for the rounding of x itself
 
 
 def test_decay_at_the_seams_and_beyond():
     step = np.log(2) / 64
-    seams = [0.0, LIMIT, *(k * step for k in range(1, 400)), *((k + 0.5) * step for k in range(400))]
-    assert max(relative_error(min(x, LIMIT)) for x in seams) <= 2.0**-48
-    assert decay(np.array([np.inf, 1e300]))[0] == decay(np.array([LIMIT]))[0]
+    seams = [0.0, MAX_EXPONENT, *(k * step for k in range(1, 400)), *((k + 0.5) * step for k in range(400))]
+    assert max(relative_error(min(x, MAX_EXPONENT)) for x in seams) <= 2.0**-48
+    assert decay(np.array([np.inf, 1e300]))[0] == decay(np.array([MAX_EXPONENT]))[0]
     many = np.linspace(0, 50, 20_001)
     assert (decay(many) == np.array([decay(many[i : i + 1])[0] for i in range(len(many))])).all()
 
@@ -89,10 +89,10 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
     peel = Peel(SeededDraws(1, slack_bits=slack_bits), weights, 1)
     peel._build(weights.candidates)
     checked = 0
-    for position in range(peel.end):
-        copies, mass = int(peel.copies[position]), int(peel.table[position])
-        share = peel._share(position, copies, mass)
-        exact = peel.near.ratio(position, peel.best).ball(256)
+    for position in range(peel.window_end):
+        copies, mass = int(peel.copies_left[position]), int(peel.table[position])
+        share = peel._acceptance(position, copies, mass)
+        exact = peel.near_weights.ratio(position, peel.best_score).ball(256)
         with ctx.workprec(256):
             unit = enclose(Fraction(peel.shift)).exp() * arb(2) ** peel.scale
             assert (share.ball(256) * mass - exact * copies * unit).overlaps(arb(0))
@@ -100,13 +100,13 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
             if mass >= 1 << slack_bits:  # decided without refinement: acceptance is at least 1 - 4 slack
                 assert share.ball(256) >= 1 - 4 * arb(2) ** -slack_bits
         checked += copies
-    peel.rest = peel.places.beyond(len(peel.near))
-    for position in range(peel.end, len(peel.near) + len(peel.rest)):
-        share = peel._share(position, peel.outside, peel.total - peel.inside)
+    peel.far_groups = peel.near_groups.beyond(len(peel.near_weights))
+    for position in range(peel.window_end, len(peel.near_weights) + len(peel.far_groups)):
+        share = peel._acceptance(position, peel.far_candidates, peel.total_mass - peel.table_mass)
         assert share.ball(256) <= 1
-        near = position < len(peel.near)
-        of, place = (peel.near, position) if near else (weights, peel._far(position))
-        assert of.ratio(place, peel.best).exponent <= -peel.reach.exponent
+        near = position < len(peel.near_weights)
+        of, place = (peel.near_weights, position) if near else (weights, peel._far_group(position))
+        assert of.ratio(place, peel.best_score).exponent <= -peel.reach.exponent
         checked += of.size(place)
     assert checked == weights.candidates
 
@@ -115,8 +115,8 @@ def accepted(peel: Peel, weights: Weights) -> arb:
     """The probability that a proposal of a new table is accepted: the exact mass of all over the sum of integers."""
     with ctx.workprec(1024):
         unit = enclose(Fraction(peel.shift)).exp() * arb(2) ** peel.scale
-        masses = (weights.ratio(g, peel.best).ball(1024) * weights.size(g) for g in range(len(weights)))
-        return sum(masses, arb(0)) * unit / peel.total
+        masses = (weights.ratio(g, peel.best_score).ball(1024) * weights.size(g) for g in range(len(weights)))
+        return sum(masses, arb(0)) * unit / peel.total_mass
 
 
 @pytest.mark.parametrize("weights", SHAPES.values(), ids=SHAPES.keys())
@@ -130,7 +130,7 @@ def test_nearly_every_proposal_is_accepted(weights):
 def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch):
     """The twin: a window that does not reach further for more candidates proposes 10^30 of them, and refuses them."""
     weights = SHAPES["a domain of 10^30"]
-    monkeypatch.setattr(Reach, "for_candidates", lambda _: Reach(FAR, FAR_BITS))
+    monkeypatch.setattr(Reach, "for_candidates", lambda _: Reach(MIN_FAR_EXPONENT, MIN_FAR_BITS))
     peel = Peel(SeededDraws(1), weights, 1)
     peel._build(weights.candidates)
     assert accepted(peel, weights) < 2.0**-30
@@ -139,10 +139,10 @@ def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch
 def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monkeypatch):
     """The other twin asks for acceptance above 1, which is another distribution."""
     weights = Weights(np.array([60, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
-    monkeypatch.setattr(Reach, "for_candidates", lambda n: Reach(FAR, FAR_BITS + n.bit_length() - 40))
+    monkeypatch.setattr(Reach, "for_candidates", lambda n: Reach(MIN_FAR_EXPONENT, MIN_FAR_BITS + n.bit_length() - 40))
     peel = Peel(SeededDraws(1), weights, 1)
     peel._build(weights.candidates)
-    assert lower(peel._share(1, peel.outside, peel.total - peel.inside).ball(128)) > 1
+    assert lower(peel._acceptance(1, peel.far_candidates, peel.total_mass - peel.table_mass).ball(128)) > 1
 
 
 @given(st.integers(1, 2**600))
@@ -151,8 +151,8 @@ def test_all_beyond_the_window_is_light_together(candidates):
     with ctx.workprec(200):
         one = (-arb(reach.exponent)).exp()
         assert one < arb(2) ** -reach.bits
-        assert candidates * arb(2) ** -reach.bits <= arb(2) ** (40 - FAR_BITS)
-    assert reach == Reach(FAR, FAR_BITS) or candidates >= 2**40
+        assert candidates * arb(2) ** -reach.bits <= arb(2) ** (40 - MIN_FAR_BITS)
+    assert reach == Reach(MIN_FAR_EXPONENT, MIN_FAR_BITS) or candidates >= 2**40
 
 
 def test_what_is_left_when_a_giant_is_gone():
@@ -185,7 +185,7 @@ def test_a_table_without_its_slack_would_be_refused():
     peel = Peel(SeededDraws(1), weights, 1)
     peel._build(weights.candidates)
     low = [int(m * (1 - 2.0**-30)) for m in peel.table]
-    assert any(upper(peel._share(p, 1, low[p]).ball(128)) > 1 for p in range(peel.end))
+    assert any(upper(peel._acceptance(p, 1, low[p]).ball(128)) > 1 for p in range(peel.window_end))
 
 
 @given(st.integers(1, 2**70))
@@ -314,11 +314,11 @@ def test_the_order_of_an_array_takes_no_other_path():
     broken = falling.copy()
     broken[[7, 8]] = broken[[8, 7]]
     for scores in (falling, broken):
-        near = nearest(Weights(scores, Fraction(1)), 3, FAR)
+        near = nearest(Weights(scores, Fraction(1)), 3, MIN_FAR_EXPONENT)
         assert near.counts is not None
         assert near.weights.scores.tolist() == falling[:3].tolist()
     sizes = np.ones(5000, dtype=np.int64)
-    assert nearest(Weights(falling, Fraction(1), sizes), 3, FAR).groups is None
+    assert nearest(Weights(falling, Fraction(1), sizes), 3, MIN_FAR_EXPONENT).groups is None
 
 
 def test_no_pick_of_many_alike():

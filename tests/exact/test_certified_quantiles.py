@@ -217,7 +217,7 @@ RUNS = 60
 def test_nineteen_of_twenty_answers_hold(name):
     values = {"tied": TIED, "apart": np.arange(800) / 4, "one value": np.full(800, 7)}[name]
     mechanism = CertifiedQuantiles(q=NINE, bounds=(0, 200), step=None if name == "apart" else 1, epsilon=1)
-    users = UsersAt.counted(np.sort(mechanism.grid.placed(values)))
+    users = UsersAt.counted(np.sort(mechanism.grid.indices_of(values)))
 
     def answer(draws):
         return mechanism(users, draws=draws)

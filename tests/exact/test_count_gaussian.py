@@ -15,7 +15,7 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting.gaussian_curve import gaussian_delta, smallest_deviation
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import CertifiedDraws
-from dpselect.draws.gaussian_tails import WORTH, Tail, exact
+from dpselect.draws.gaussian_tails import TABLE_ENTRIES_PER_BALL, Tail, exact
 from dpselect.mechanisms import CountGaussian
 from dpselect.mechanisms.set_union.count_gaussian import _noise, _released, joint_threshold, too_much
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, root_up
@@ -244,7 +244,7 @@ def test_few_numbers_of_wide_noise_have_no_table():
     assert draws.refined == 1
     many = Tail(Fraction(151), Fraction(30)).entries(np.full(60, 100, dtype=np.int64))
     found = draws.gaussians_above(Fraction(30), Fraction(151), np.full(60, 100, dtype=np.int64))
-    assert many < WORTH * 60
+    assert many < TABLE_ENTRIES_PER_BALL * 60
     assert draws.refined < 5
     assert min(found) >= 0
 

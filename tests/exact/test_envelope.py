@@ -12,7 +12,14 @@ from flint import arb, ctx
 
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Masses
-from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _scaled_up, _Share, first_cells, refined
+from dpselect.draws.monotone_categorical import (
+    REJECTION_RATE,
+    FamilyCell,
+    _scaled_up,
+    _Share,
+    bisect_cells,
+    first_cells,
+)
 from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import rank_counts
 from dpselect.papers.joint_sequence import SequenceWays
@@ -75,7 +82,7 @@ def envelope_holds(masses: Masses, cells: list[FamilyCell]) -> bool:
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_mass_is_above_its_bound_and_none_is_left_out(name, rate):
     masses = SHAPES[name]
-    assert envelope_holds(masses, refined(masses, first_cells(masses), rate))
+    assert envelope_holds(masses, bisect_cells(masses, first_cells(masses), rate))
 
 
 def test_an_envelope_of_last_falls_is_refused():
@@ -99,6 +106,6 @@ def test_the_factors_are_monotone(name):
 
 def test_refinement_leaves_what_cannot_matter_in_one_cell():
     wide = levels(SetWays, 3, Fraction(1, 2), (10**12, 10**12 - 3, 10**12 - 4, 5, 5, 0))
-    cells = refined(wide, first_cells(wide), REJECTION_RATE)
+    cells = bisect_cells(wide, first_cells(wide), REJECTION_RATE)
     assert len(cells) < 100
     assert sum(c.width for c in cells) == 10**12 + 1

@@ -22,7 +22,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
 )
 from dpselect.mechanisms.joint.ranked import subset
-from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_places, rounds_of
+from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_ranks, rounds_of
 from dpselect.mechanisms.set_union.renyi_shaped import weigh_by_steps
 from dpselect.testing import law
 from tests.exact.laws import same
@@ -64,12 +64,12 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
 def test_the_law_is_the_product_of_coins(shape, few):
     groups = grouped(*shape)
-    assert same(law(lambda draws: as_number(released_places(groups, 2, Ramp(), draws, few))), product_of_coins(groups))
+    assert same(law(lambda draws: as_number(released_ranks(groups, 2, Ramp(), draws, few))), product_of_coins(groups))
 
 
 def test_an_item_without_weight_is_never_released():
     groups = grouped((0, 3))
-    assert set(law(lambda draws: as_number(released_places(groups, 2, Ramp(), draws, 0)))) == {0}
+    assert set(law(lambda draws: as_number(released_ranks(groups, 2, Ramp(), draws, 0)))) == {0}
 
 
 # ---- twins that must be refused ---------------------------------------------------------------------------

@@ -10,44 +10,44 @@ from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, Logistic, Real
 from dpselect.draws import CertifiedDraws
-from dpselect.draws.many_noises import ALL, certain, coins, gaussians, geometrics, laplaces
+from dpselect.draws.many_noises import TWO_TO_64, certain, coins, gaussians, geometrics, laplaces
 from dpselect.testing import SeededDraws
 from tests.exact.test_samplers import Script
 
 HALF, THIRD = Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0), Fraction(1, 3))
 ODD = [HALF, THIRD, Exp(Fraction(-1)), Exp(Fraction(-60)), Logistic(Fraction(1, 7)), Exp(Fraction(0)),
-       Exp(Fraction(0), Fraction(0)), Exp(Fraction(0), Fraction(1, ALL)), Exp(Fraction(-1, 10**30))]  # fmt: skip
+       Exp(Fraction(0), Fraction(0)), Exp(Fraction(0), Fraction(1, TWO_TO_64)), Exp(Fraction(-1, 10**30))]  # fmt: skip
 
 
 @pytest.mark.parametrize("probability", ODD, ids=repr)
 @pytest.mark.parametrize("slack_bits", [36, 3])
 def test_words_next_to_the_probability_are_decided_as_it_demands(probability: Real, slack_bits: int) -> None:
     with ctx.workprec(400):
-        exact = probability.ball(400) * ALL
+        exact = probability.ball(400) * TWO_TO_64
         centre = int(exact.mid().floor().unique_fmpz())
-        words = sorted({min(max(centre + step, 0), ALL - 1) for step in range(-3, 4)} | {0, ALL - 1})
-        for then in (0, ALL - 1):  # the next 64 bits
+        words = sorted({min(max(centre + step, 0), TWO_TO_64 - 1) for step in range(-3, 4)} | {0, TWO_TO_64 - 1})
+        for then in (0, TWO_TO_64 - 1):  # the next 64 bits
             draws = CertifiedDraws(Script(words, then), secure=False, slack_bits=slack_bits)
             found = coins(draws, probability, len(words)).tolist()
-            assert found == [bool(exact > word + arb(then) / ALL) for word in words]
+            assert found == [bool(exact > word + arb(then) / TWO_TO_64) for word in words]
 
 
 @pytest.mark.parametrize("probability", ODD, ids=repr)
 def test_what_is_certain_is_so(probability: Real) -> None:
-    for slack in (0, 1, ALL >> 3):
+    for slack in (0, 1, TWO_TO_64 >> 3):
         low, last = certain(probability, slack)
-        assert 0 <= low <= last + 1 <= ALL
-        assert low < ALL
+        assert 0 <= low <= last + 1 <= TWO_TO_64
+        assert low < TWO_TO_64
         with ctx.workprec(400):
-            exact = probability.ball(400) * ALL
+            exact = probability.ball(400) * TWO_TO_64
             assert low <= exact.upper()
-            assert last + 1 >= exact.lower() or last == ALL - 1
+            assert last + 1 >= exact.lower() or last == TWO_TO_64 - 1
 
 
 def test_a_coin_that_only_its_first_bits_decide_is_found_out() -> None:
     """A twin that takes W < 2^64 p, rounded, for the answer: wrong for a third and the word at its place."""
-    centre = ALL // 3
-    for then, right in ((0, True), (ALL - 1, False)):
+    centre = TWO_TO_64 // 3
+    for then, right in ((0, True), (TWO_TO_64 - 1, False)):
         draws = CertifiedDraws(Script([centre], then), secure=False)
         assert coins(draws, THIRD, 1).tolist() == [right]
 

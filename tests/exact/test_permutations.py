@@ -75,7 +75,7 @@ def test_a_sample_of_each_block_is_uniform(offsets, most):
 
 @pytest.mark.parametrize("part", [1, 2, 5])
 def test_parts_change_nothing(monkeypatch, part):
-    monkeypatch.setattr(shuffles, "PART", part)
+    monkeypatch.setattr(shuffles, "ENTRIES_PER_SORT", part)
     blocks = np.arange(6)
     sizes = np.array([2, 3, 9, 2, 2, 4])
     found = list(shuffles._parts(blocks, sizes))

@@ -86,7 +86,7 @@ def test_sums_follow_the_ends_of_segments(m: int) -> None:
     for rank in ranks:
         rate = float(mechanism.rate(rank.r))
         own = (misses.log_many(rank, rate) + math.log(m / BETA)) / rate
-        far[rank.place] = own + float(1 - rank.r) * far[rank.left] + float(rank.r) * far[rank.right]
+        far[rank.position] = own + float(1 - rank.r) * far[rank.left] + float(rank.r) * far[rank.right]
     paths = TreePaths.from_ranks(ranks, mechanism.rate, misses)
     assert paths._each(BETA) == pytest.approx(max(far.values()), rel=1e-12)
     assert paths.gap(BETA) <= Fraction(max(far.values()) * (1 + 1e-9))

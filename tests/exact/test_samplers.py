@@ -18,7 +18,7 @@ from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, Real, enclose, lower
 from dpselect.draws import CertifiedDraws, Weights, group_bernoullis, many_noises, monotone_categorical
-from dpselect.draws.binomial import FEW, binomial
+from dpselect.draws.binomial import MAX_SINGLE_TRIALS, binomial
 from dpselect.draws.core import Core, gaussian
 from dpselect.draws.peeling import Peel
 from dpselect.mechanisms.joint.ranked import power
@@ -148,7 +148,7 @@ def test_gaussian_noise(many, variance, monkeypatch):
 def test_a_binomial_number_of_an_envelope():
     """What is accepted of one proposal, in the middle and in both tails."""
     n, p = 24, Fraction(2, 5)
-    assert n > FEW
+    assert n > MAX_SINGLE_TRIALS
     found = followed(lambda core: binomial(core, n, Exp(Fraction(0), p)), 1, "below")
     assert set(found) == set(range(n + 1))
     assert fits(found, lambda x: enclose(math.comb(n, x) * p**x * (1 - p) ** (n - x)), scaled=True)
@@ -225,15 +225,15 @@ def test_members_of_a_group_are_taken_in_a_uniformly_random_order():
 
     def run(draws: ExactDraws) -> tuple[int, ...]:
         peel = Peel(SeededDraws(1), weights, 4)
-        return tuple(peel._take(0, draws.below(peel._left(0))) for _ in range(4))
+        return tuple(peel._take(0, draws.below(peel._left_at(0))) for _ in range(4))
 
     assert same(law(run), uniform(permutations(range(4))))
 
 
 def test_what_is_taken_behind_a_window_is_not_missing_inside():
     peel = Peel(SeededDraws(1), Weights(np.array([3, 2, 1]), Fraction(1)), 3)
-    peel.taken = {1: 1, 2: 1}
-    assert peel._copies(slice(0, 2)).tolist() == [1, 0]
+    peel.taken_by_position = {1: 1, 2: 1}
+    assert peel._count_copies(slice(0, 2)).tolist() == [1, 0]
 
 
 def test_a_candidate_beyond_the_window_is_one_of_all_that_are():
@@ -244,7 +244,7 @@ def test_a_candidate_beyond_the_window_is_one_of_all_that_are():
         peel = Peel(SeededDraws(1), weights, 1)
         peel._build(weights.candidates)
         peel.core = draws
-        return peel._far(peel._far_position())
+        return peel._far_group(peel._draw_far_position())
 
     with ctx.workprec(BITS):
         assert same(law(run), {1: arb(5) / 7, 2: arb(2) / 7})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpselect.engines.filters.cost import BYTES
+from dpselect.engines.filters.cost import MAX_BYTES
 from dpselect.errors import ParameterError
 from dpselect.forecast import work
 from dpselect.gateway import gateway as gateways
@@ -71,7 +71,7 @@ def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
 def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into() -> None:
     for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
         cost = work.parse_filter(where).cost
-        bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ROWS_OF_ONE_USER * BYTES)
+        bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ROWS_OF_ONE_USER * MAX_BYTES)
         assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
 
 

@@ -22,7 +22,7 @@ from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Charge, Entry, EntryKind, Ledger, sql
 from dpselect.ledger.entry import chain_entry
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import create_store, open_store
+from dpselect.ledger.locations import create_store, open_store
 from dpselect.ledger.rows import entry_row
 from dpselect.ledger.terms import Chain, format_chain
 from tests.ledger.amounts import ask, charge, grant, started

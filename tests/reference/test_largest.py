@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpselect.draws.near import SAMPLE, kth_largest
+from dpselect.draws.near import SAMPLE_SIZE, kth_largest
 
-N = 5 * SAMPLE + 17
+N = 5 * SAMPLE_SIZE + 17
 RNG = np.random.default_rng(8)
 SHAPES = {
     "flat": np.full(N, 5),
@@ -20,7 +20,7 @@ SHAPES = {
     "wide": RNG.integers(-(2**62), 2**62, N),
     "heavy tail": RNG.zipf(1.3, N).clip(0, 10**9),
     "floats": RNG.normal(size=N),
-    "hidden from the sample": np.where(np.arange(N) % (N // SAMPLE) == 1, 9, np.arange(N) % 3),
+    "hidden from the sample": np.where(np.arange(N) % (N // SAMPLE_SIZE) == 1, 9, np.arange(N) % 3),
     "short": np.array([3, 1, 2]),
 }
 

@@ -105,8 +105,8 @@ def test_a_value_that_is_no_number_is_missing_and_changes_no_other(odd):
     grid = Grid.parse((0, 10), 1)
     plain = [1, 2.5, 3, 2**62, 9] * 3
     for values in ([odd, *plain], [*plain, odd], (*plain, odd)):
-        places = sorted(grid.placed(values).tolist())
-        for place in sorted(grid.placed(plain).tolist()):
+        places = sorted(grid.indices_of(values).tolist())
+        for place in sorted(grid.indices_of(plain).tolist()):
             places.remove(place)
         assert len(places) <= 1
     assert dps.quantile([*plain, odd], bounds=(0, 10), epsilon=1, step=1).labels[0] in range(11)
@@ -118,8 +118,8 @@ def test_a_column_of_any_package_is_read_whether_something_is_missing_or_not():
         lambda values: pyarrow.chunked_array([values]), lambda values: pandas.Series(values, dtype="Int64"),
     )  # fmt: skip
     for make in makers:
-        assert sorted(Grid.parse((0, 10), 1).placed(make([1, None, 3])).tolist()) == [1, 3]
-        assert sorted(Grid.parse((0, 10), 1).placed(make([1, 3])).tolist()) == [1, 3]
+        assert sorted(Grid.parse((0, 10), 1).indices_of(make([1, None, 3])).tolist()) == [1, 3]
+        assert sorted(Grid.parse((0, 10), 1).indices_of(make([1, 3])).tolist()) == [1, 3]
 
 
 def column(kind):
@@ -155,7 +155,7 @@ def test_what_is_missing_among_encoded_values_is_nobody_elses_value():
     """Arrow made it the last of the list of values: a user without one had that of whoever came last."""
     encoded = pyarrow.array([1, None, 7]).dictionary_encode()
     for values in (encoded, pyarrow.chunked_array([encoded])):
-        assert sorted(Grid.parse((0, 10), 1).placed(values).tolist()) == [1, 7]
+        assert sorted(Grid.parse((0, 10), 1).indices_of(values).tolist()) == [1, 7]
         with pytest.raises(dps.ParameterError, match="scores must be finite numbers"):
             dps.choose(values, epsilon=1)
 
@@ -163,7 +163,7 @@ def test_what_is_missing_among_encoded_values_is_nobody_elses_value():
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_what_is_masked_is_missing(dtype):
     masked = np.ma.array(np.array([1, 7, 3], dtype=dtype), mask=[False, True, False])
-    assert sorted(Grid.parse((0, 10), 1).placed(masked).tolist()) == [1, 3]
+    assert sorted(Grid.parse((0, 10), 1).indices_of(masked).tolist()) == [1, 3]
 
 
 @pytest.mark.parametrize("per_user", ["first", None])

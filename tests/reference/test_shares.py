@@ -10,7 +10,7 @@ import dpselect as dps
 from dpselect._ground import parameters
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
-from dpselect.utility.price import by_share, number_at, place_of
+from dpselect.utility.price import by_share, index_at_most, number_at
 from tests.by_names import plan_of
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -89,13 +89,13 @@ def test_a_share_is_of_a_budget_and_in_place_of_epsilon():
 def test_numbers_of_three_digits_are_in_order():
     found = [number_at(place) for place in range(-2000, 2000)]
     assert found == sorted(set(found))
-    assert [place_of(one) for one in found] == list(range(-2000, 2000))
+    assert [index_at_most(one) for one in found] == list(range(-2000, 2000))
     for number in ("0.012399999", "1", "9.999", "99950", "1e-20"):
-        place = place_of(Fraction(number))
+        place = index_at_most(Fraction(number))
         assert number_at(place) <= Fraction(number) < number_at(place + 1)
 
 
-NUMBERS = [number_at(place) for place in range(place_of(Fraction(1, 10**4)), place_of(Fraction(10)))]
+NUMBERS = [number_at(place) for place in range(index_at_most(Fraction(1, 10**4)), index_at_most(Fraction(10)))]
 PARTS = {
     "linear": lambda x: x / 3,
     "square": lambda x: x * x,
@@ -118,7 +118,9 @@ def test_the_search_finds_what_looking_at_every_number_finds(name, start):
             return x
 
         fitting = [
-            x for x in map(number_at, range(place_of(Fraction(1, 10**4)), place_of(Fraction(10)))) if part(x) <= share
+            x
+            for x in map(number_at, range(index_at_most(Fraction(1, 10**4)), index_at_most(Fraction(10))))
+            if part(x) <= share
         ]
         assert by_share(make, part, share, Fraction(start)) == fitting[-1]
         assert len(looks) < 40
@@ -162,8 +164,10 @@ def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, ep
 
     assert part(query) <= wanted
     if needed:
-        assert wanted * promise.limits.failure * Fraction(99, 100) < query.delta or query.delta == parameters.DELTA
-    place = place_of(query.epsilon)
+        assert (
+            wanted * promise.limits.failure * Fraction(99, 100) < query.delta or query.delta == parameters.DEFAULT_DELTA
+        )
+    place = index_at_most(query.epsilon)
     assert number_at(place) == query.epsilon
     after = plan_of(kind, **given, epsilon=number_at(place + 1), **({"delta": query.delta} if needed else {}))
     price = after.price_at(promise.order)

@@ -12,7 +12,7 @@ import dpselect as dps
 from dpselect.questions.questions import OneEach
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.answers.target_accuracy import nth_best
-from dpselect.utility.price import BOTTOM, TOP, ceiling_place, number_at, price_for
+from dpselect.utility.price import BOTTOM, TOP, index_at_least, number_at, price_for
 from tests.by_names import by_names, of_values, plan_of
 
 ROWS = {
@@ -34,10 +34,10 @@ PLACES = range(BOTTOM, TOP + 1)
 
 def test_the_place_of_an_epsilon_is_rounded_up() -> None:
     assert (number_at(BOTTOM), number_at(TOP)) == (Fraction(1, 10**6), 100)
-    assert [ceiling_place(number_at(at)) for at in PLACES] == list(PLACES)
-    assert number_at(ceiling_place(Fraction("1.8201"))) == Fraction("1.83")
-    assert number_at(ceiling_place(Fraction("0.09999"))) == Fraction("0.1")
-    assert ceiling_place(Fraction(1, 10**9)) == BOTTOM
+    assert [index_at_least(number_at(at)) for at in PLACES] == list(PLACES)
+    assert number_at(index_at_least(Fraction("1.8201"))) == Fraction("1.83")
+    assert number_at(index_at_least(Fraction("0.09999"))) == Fraction("0.1")
+    assert index_at_least(Fraction(1, 10**9)) == BOTTOM
 
 
 SHAPES: dict[str, Callable[[Fraction], Fraction | int | None]] = {
@@ -64,7 +64,7 @@ def test_the_price_is_the_least_that_is_enough(name: str, wanted: int) -> None:
         return least is not None and least <= wanted
 
     found = price_for("within", wanted, miss, "")
-    assert ceiling_place(found) == next(at for at in PLACES if enough(at))
+    assert index_at_least(found) == next(at for at in PLACES if enough(at))
     assert len(tried) <= 25
     if name == "1 / epsilon":
         assert len(tried) <= 7

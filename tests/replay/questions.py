@@ -15,7 +15,8 @@ from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines import Engine
+from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.opened import open_engine
@@ -169,7 +170,7 @@ def _weights(engine: Engine) -> list[tuple[Label, int]]:
 
 def _points(engine: Engine, which: PerUser, noticed: Noticed) -> None:
     found = engine.users_at(GRID, which)
-    points = zip(found.places.tolist(), found.users.tolist(), strict=True)
+    points = zip(found.indices.tolist(), found.users.tolist(), strict=True)
     noticed.points[f"values {which}"] = Counter(dict(points))
 
 

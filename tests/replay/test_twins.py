@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.engines.duckdb import dialect
-from dpselect.engines.duckdb.types import present
+from dpselect.engines.duckdb.types import present_condition
 from dpselect.engines.sources.scans import frames
 from tests.replay.broken import CALLS, READERS, quotes_run_on, twin
 from tests.replay.calls import ROWS, makers
@@ -47,8 +47,8 @@ def test_a_broken_reader_of_lines_is_refused(tmp_path: Path):
 
 
 def test_texts_that_nobody_checked_are_found_out(monkeypatch):
-    monkeypatch.setattr(frames, "sound_form", lambda expression, _type: expression)
-    monkeypatch.setattr(dialect, "nameable", present)
+    monkeypatch.setattr(frames, "validated_form", lambda expression, _type: expression)
+    monkeypatch.setattr(dialect, "nameable_condition", present_condition)
     invalid = next(odd for odd in TEXTS if odd.name == "invalid UTF-8")
     assert Bench().run(Values(KINDS["pyarrow"], ("text", "text", "text"), ((), (invalid,), ()), 0, FEW)) is not None
 

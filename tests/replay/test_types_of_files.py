@@ -22,7 +22,7 @@ import dpselect as dps
 from dpselect._ground.periods import parse_periods
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
-from dpselect.engines.duckdb.types import NOTHING, filter_type, item_form, number_form, row_time, user_form
+from dpselect.engines.duckdb.types import NULL_TYPE, duckdb_row_periods, filter_type, item_form, number_form, user_form
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.values import column_value
 from dpselect.engines.sources.files import find_files
@@ -92,12 +92,16 @@ def forms(sql_type: str) -> Iterator[str]:
     yield from (f"list_sort(list(DISTINCT {form}))" for form in _forms(sql_type, asked))
 
 
+def _inside(condition: str) -> str:
+    return f"CASE WHEN {condition} THEN 'inside' ELSE 'outside' END"
+
+
 def _forms(sql_type: str, asked: Any) -> Iterator[str]:
     roles = (
         lambda: user_form("x", sql_type) if "ZONE" not in sql_type else "epoch_us(x)",
         lambda: item_form("x", sql_type),
         lambda: column_value("x", "x", filter_type(sql_type), DUCKDB_SPELLING).operand,
-        lambda: f"CASE WHEN {row_time(asked, {'x': sql_type}, 'x').all} THEN 'inside' ELSE 'outside' END",
+        lambda: _inside(duckdb_row_periods(asked, {"x": sql_type}, "x").condition_in_periods),
         lambda: number_form("x", sql_type),
     )
     for role in roles:
@@ -201,7 +205,7 @@ def test_the_common_type_of_several_is_the_same_in_any_order() -> None:
         "DECIMAL(10,2)",
         "DECIMAL(38,30)",
         "VARCHAR",
-        NOTHING,
+        NULL_TYPE,
     ]
     kinds += ["TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "DATE", "DOUBLE", "FLOAT", "BLOB"]
     for some in itertools.combinations(kinds, 3):

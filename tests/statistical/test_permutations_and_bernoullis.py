@@ -59,7 +59,7 @@ def bernoulli(weight, probability):
 @pytest.mark.parametrize("unit", [1 << 30, 1])
 def test_draws_of_many_weights(monkeypatch, few, unit):
     """One call with many weights; the draws of each weight are judged by themselves."""
-    monkeypatch.setattr(bernoullis, "FEW", few)
+    monkeypatch.setattr(bernoullis, "MAX_OPEN_DRAWS", few)
     right, weights = Normal(Fraction(8), Fraction(3)), [Fraction(x, 4) for x in (12, 20, 44)]
     wrong = [Normal(Fraction(8), Fraction(3, 2)), Normal(Fraction(13, 2), Fraction(3))]
     sizes = [size(bernoulli(w, right), [bernoulli(w, law) for law in wrong]) for w in weights]

@@ -63,8 +63,8 @@ def by_one_cell(mechanism: CertifiedQuantiles, answer: CertifiedValues, beta: fl
 def of_another_key(mechanism: CertifiedQuantiles, chosen: Any, others: Any, draws: Draws) -> CertifiedValues:
     """Values are drawn of one choice of a value for each user, and counted in another one."""
     right = mechanism(chosen, draws=draws)
-    places = [mechanism.grid.placed([value])[0] for value in right.values]
-    cells = count_cells(mechanism.grid.placed(others), [(place, place) for place in dict.fromkeys(places)])
+    places = [mechanism.grid.indices_of([value])[0] for value in right.values]
+    cells = count_cells(mechanism.grid.indices_of(others), [(place, place) for place in dict.fromkeys(places)])
     noisy = [cell + draws.laplace(mechanism.rate) for cell in cells]
     upto = [0, *np.cumsum(noisy).tolist()]
     below, above = upto[1 : 2 * len(places) : 2], [upto[-1] - one for one in upto[2 : 2 * len(places) + 1 : 2]]

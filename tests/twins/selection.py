@@ -235,7 +235,7 @@ class QuantileOfDataBounds:
 
 def at(grid: Grid, values: Any) -> UsersAt:
     """Users at the points of a grid."""
-    return UsersAt.counted(np.sort(grid.placed(values)))
+    return UsersAt.counted(np.sort(grid.indices_of(values)))
 
 
 @dataclass(frozen=True)

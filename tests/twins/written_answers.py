@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import dpselect as dps
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from dpselect.queries.plan import BoundPlan
 from dpselect.release.answers.outcome import Outcome
 

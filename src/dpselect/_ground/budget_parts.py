@@ -9,8 +9,8 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-PARTS = 10**6
-SMALL = Fraction(1, 1000)  # below this a cost needs more than two decimals of a percent
+PARTS_PER_BUDGET = 10**6
+SMALL_PART = Fraction(1, 1000)  # below this a cost needs more than two decimals of a percent
 DECIMALS, MORE_DECIMALS = 2, 4
 UNDER = f"under 0.{'0' * (MORE_DECIMALS - 1)}1 %"
 
@@ -19,7 +19,7 @@ Part = Fraction | float
 
 def rounded_part(part: Fraction) -> float:
     """Return a part of a budget as a float of at least 0 and at most 6 decimals, never more than there is."""
-    return max(0, math.floor(part * PARTS)) / PARTS
+    return max(0, math.floor(part * PARTS_PER_BUDGET)) / PARTS_PER_BUDGET
 
 
 def cost_between(left_before: Fraction, left_after: Fraction) -> float:
@@ -27,8 +27,8 @@ def cost_between(left_before: Fraction, left_after: Fraction) -> float:
 
     `left_after` may be below 0, for a question that does not fit.
     """
-    difference = max(0, math.floor(left_before * PARTS)) - math.floor(left_after * PARTS)
-    return difference / PARTS if difference else float(max(Fraction(0), left_before) - left_after)
+    difference = max(0, math.floor(left_before * PARTS_PER_BUDGET)) - math.floor(left_after * PARTS_PER_BUDGET)
+    return difference / PARTS_PER_BUDGET if difference else float(max(Fraction(0), left_before) - left_after)
 
 
 def format_cost(cost: Part, *, left_after: Part | None = None, left_before: Part | None = None) -> tuple[str, str, str]:
@@ -43,7 +43,7 @@ def format_cost(cost: Part, *, left_after: Part | None = None, left_before: Part
     """
     exact_cost = _exact(cost)
     exact_after = _exact(left_after) if left_after is not None else _exact(left_before or 0.0) - exact_cost
-    decimals = MORE_DECIMALS if 0 < exact_cost < SMALL else DECIMALS
+    decimals = MORE_DECIMALS if 0 < exact_cost < SMALL_PART else DECIMALS
     unit = 10 ** (2 + decimals)
     floor_before, floor_after = math.floor((exact_after + exact_cost) * unit), math.floor(exact_after * unit)
     amounts = (floor_before - floor_after, floor_before, max(0, floor_after))
@@ -65,7 +65,7 @@ def percent(part: Part, *, up: bool = False) -> str:
     ('33.33 %', '0.0334 %', '2.01 %', '100 %')
     """
     exact = _exact(part)
-    decimals = MORE_DECIMALS if 0 < exact < SMALL else DECIMALS
+    decimals = MORE_DECIMALS if 0 < exact < SMALL_PART else DECIMALS
     amount = (math.ceil if up else math.floor)(exact * 10 ** (2 + decimals))
     if amount % 10**decimals == 0:
         amount, decimals = amount // 10**decimals, 0

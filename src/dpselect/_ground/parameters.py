@@ -28,14 +28,14 @@ Progress = Callable[[float | None], None]
 Nothing finer: an exact share, or a call for so many users, would tell how many there are.
 """
 
-DELTA = Fraction(1, 10**6)
+DEFAULT_DELTA = Fraction(1, 10**6)
 """The delta of a question that needs one and was given none."""
 
-EXPONENT = 300  # decimal: inside of what floats hold
-LONGEST_NAME = 60  # characters of a name in a hint
+MAX_DECIMAL_EXPONENT = 300  # decimal: inside of what floats hold
+MAX_SHOWN_NAME = 60  # characters of a name in a hint
 MAX_DIGITS = 1000  # characters of a number
 MAX_BITS = 2**12  # of a numerator or denominator: more than any float has, and a product of three can be written
-LEAST, LARGEST_EPSILON, LARGEST_SENSITIVITY = Fraction(1, 10**100), Fraction(10**6), Fraction(10**100)
+MIN_EPSILON, MAX_EPSILON, MAX_SENSITIVITY = Fraction(1, 10**100), Fraction(10**6), Fraction(10**100)
 MAX_INTEGER = 2**53  # the largest whole number that floats hold with all before it
 MAX_LISTED_SIZE = 10**7  # things in an answer
 _LOOSE_UNDERSCORE = re.compile(r"(?<!\d)_|_(?!\d)")  # an underscore that separates no digits
@@ -55,7 +55,8 @@ def rational(name: str, value: object, requirement: str) -> Fraction:
             hint = "write the decimal point as a point, for example 0.5"
         raise ParameterError(name, requirement, came(value), hint) from None
     if number is None or _is_extreme(number):
-        hint = f"its size must be between 1e-{EXPONENT} and 1e{EXPONENT}, its digits at most {MAX_DIGITS}"
+        limit = MAX_DECIMAL_EXPONENT
+        hint = f"its size must be between 1e-{limit} and 1e{limit}, its digits at most {MAX_DIGITS}"
         raise ParameterError(name, requirement, came(value), hint)
     return number
 
@@ -72,7 +73,9 @@ def _parse_exact(value: object) -> Fraction | None:
     if isinstance(value, Decimal):
         return _parse_decimal(value)
     if isinstance(value, numbers.Rational):
-        return _parse_ratio(int(value.numerator), int(value.denominator))
+        numerator, denominator = int(value.numerator), int(value.denominator)
+        is_too_long = max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS
+        return None if is_too_long else Fraction(numerator, denominator)
     if isinstance(value, numbers.Real):
         other_width = type(value).__module__ == "numpy" and not isinstance(value, float)
         return _parse_decimal(Decimal(str(value) if other_width else float.__repr__(float(value))))
@@ -94,24 +97,20 @@ def _parse_text(text: str) -> Fraction | None:
     return _parse_decimal(number)
 
 
-def _parse_ratio(numerator: int, denominator: int) -> Fraction | None:
-    return (
-        None if max(numerator.bit_length(), denominator.bit_length()) > MAX_BITS else Fraction(numerator, denominator)
-    )
-
-
 def _parse_decimal(value: Decimal) -> Fraction | None:
     if not value.is_finite():
         raise ValueError
     if not value:
         return Fraction(0)  # which may have been written with any exponent
     is_short = len(value.as_tuple().digits) <= MAX_DIGITS
-    return Fraction(value) if is_short and abs(value.adjusted()) <= EXPONENT else None
+    return Fraction(value) if is_short and abs(value.adjusted()) <= MAX_DECIMAL_EXPONENT else None
 
 
 def _is_extreme(number: Fraction) -> bool:
     """Return whether the number has a size that floats do not hold."""
-    return number != 0 and not Fraction(10) ** -EXPONENT <= abs(number) < Fraction(10) ** (EXPONENT + 1)
+    return number != 0 and not Fraction(10) ** -MAX_DECIMAL_EXPONENT <= abs(number) < Fraction(10) ** (
+        MAX_DECIMAL_EXPONENT + 1
+    )
 
 
 def positive(name: str, value: object, requirement: str = "be a positive, finite number") -> Fraction:
@@ -124,12 +123,12 @@ def positive(name: str, value: object, requirement: str = "be a positive, finite
 
 def epsilon(name: str, value: object) -> Fraction:
     """Return an epsilon that means something, and whose exponentials stay within what is computed."""
-    return _between(name, positive(name, value), value, LEAST, LARGEST_EPSILON)
+    return _between(name, positive(name, value), value, MIN_EPSILON, MAX_EPSILON)
 
 
 def sensitivity(name: str, value: object) -> Fraction:
     """Return a sensitivity: with any epsilon, a rate that draws can be made at."""
-    return _between(name, positive(name, value), value, LEAST, LARGEST_SENSITIVITY)
+    return _between(name, positive(name, value), value, MIN_EPSILON, MAX_SENSITIVITY)
 
 
 def _between(name: str, number: Fraction, value: object, minimum: Fraction, maximum: Fraction) -> Fraction:
@@ -147,10 +146,10 @@ def not_negative(name: str, value: object) -> Fraction:
     return number
 
 
-SMALL = "1e-6 is a common choice, well below 1 / number of users"
+SMALL_DELTA_HINT = "1e-6 is a common choice, well below 1 / number of users"
 
 
-def probability(name: str, value: object, *, zero: bool = False, hint: str = SMALL) -> Fraction:
+def probability(name: str, value: object, *, zero: bool = False, hint: str = SMALL_DELTA_HINT) -> Fraction:
     """Return a rational strictly between 0 and 1 (or 0 itself, if `zero`)."""
     requirement = "be at least 0 and less than 1" if zero else "be between 0 and 1, both excluded"
     number = rational(name, value, requirement)
@@ -162,7 +161,7 @@ def probability(name: str, value: object, *, zero: bool = False, hint: str = SMA
 def delta_or_default(value: object, *, needed: bool) -> Fraction:
     """Return the delta that was given; if none was, `DELTA` for a question that needs one, else 0."""
     if value is None:
-        return DELTA if needed else Fraction(0)
+        return DEFAULT_DELTA if needed else Fraction(0)
     return probability("delta", value, zero=not needed)
 
 
@@ -278,7 +277,7 @@ def suggest(name: object, choices: Iterable[str]) -> str:
 
     from dpselect._ground.keywords import choices_with_alias
 
-    names = [choice if len(choice) <= LONGEST_NAME else choice[:LONGEST_NAME] + "..." for choice in choices]
+    names = [choice if len(choice) <= MAX_SHOWN_NAME else choice[:MAX_SHOWN_NAME] + "..." for choice in choices]
     names = [name if name == name.strip() else repr(name) for name in names]  # a blank at its end
     lowered = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(lowered, [n.lower() for n in names], n=3, cutoff=0.5)
@@ -292,7 +291,7 @@ def suggest_column(name: str, columns: Iterable[str]) -> str:
     """Return a hint with the nearest columns; for an expression, also where a column of it is made."""
     hint = suggest(name, columns)
     if re.search(r"[()*/+<>]|\bCASE\b", name, re.IGNORECASE):
-        query = f"SELECT *, {name[:LONGEST_NAME]} AS made FROM rows"
+        query = f"SELECT *, {name[:MAX_SHOWN_NAME]} AS made FROM rows"
         hint += f'; an expression is a column of a view or frame: duckdb.sql("{query}")'
     return hint
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpselect._ground.parameters import LEAST, MAX_BITS, rounded_down, rounded_up
+from dpselect._ground.parameters import MAX_BITS, MIN_EPSILON, rounded_down, rounded_up
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
 
@@ -141,7 +141,7 @@ class Sharing:
 
     def start(self, share: Fraction) -> Fraction:
         """Return about the epsilon of a question of this share, where a search shall begin."""
-        return max(LEAST, min(self._start(limits, share) for limits in self.limits))
+        return max(MIN_EPSILON, min(self._start(limits, share) for limits in self.limits))
 
     def _start(self, limits: Limits, share: Fraction) -> Fraction:
         renyi = 0 if limits.renyi is None or self.order is None else SMALL * limits.renyi * share / self.order

@@ -19,7 +19,7 @@ class GroupedCounts:
     """Counts of distinct users per item in every group, or their sums, groups in their own order, most first in each.
 
     `sizes[g]` is how many rows group g has in `counts`, which holds those of the first group, then of the second.
-    `groups(places)` names groups, `items(places)` the items of rows of `counts`, `users(places)` tells how many
+    `groups(indices)` names groups, `items(indices)` the items of rows of `counts`, `users(indices)` says how many
     distinct users groups have: ask for released ones only. The repr shows nothing: the counts are private.
     """
 
@@ -75,15 +75,15 @@ class GroupedValues:
 
     @classmethod
     def parted(
-        cls, groups: Sequence[object], starts: Sequence[int], row_places: npt.ArrayLike, users: npt.ArrayLike
+        cls, groups: Sequence[object], starts: Sequence[int], grid_indices: npt.ArrayLike, users: npt.ArrayLike
     ) -> GroupedValues:
         """Return the values of the rows of all groups; a row with 0 users only keeps its group in the list."""
-        places, numbers_of_users = np.asarray(row_places, dtype=np.int64), np.asarray(users, dtype=np.int64)
+        indices, numbers_of_users = np.asarray(grid_indices, dtype=np.int64), np.asarray(users, dtype=np.int64)
         ends = [*starts[1:], len(numbers_of_users)] if starts else []
         users_by_group = []
         for start, end in zip(starts, ends, strict=True):
             has_users = numbers_of_users[start:end] > 0
-            users_by_group.append(UsersAt(places[start:end][has_users], numbers_of_users[start:end][has_users]))
+            users_by_group.append(UsersAt(indices[start:end][has_users], numbers_of_users[start:end][has_users]))
         return cls(groups, users_by_group)
 
 

@@ -12,17 +12,17 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, check_keywords
-from dpselect.aggregates.totals import PARTS
+from dpselect.aggregates.totals import PARTS_PER_UNIT
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 
-MOST = 10**6  # units of a bound: so the sums of 9 * 10^9 users stay below 2^53
-FARTHEST = 10**8  # units, to which a row of a sum is moved: what a user's total is cut from
-HALF = 10**6  # steps of a mean's grid from the middle to either bound
-BOUNDS = "be a finite number"
-USERS = "users"
-MUST = "be users, sum(column, low, high) or mean(column, low, high)"
-HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
+MAX_BOUND_UNITS = 10**6  # units of a bound: so the sums of 9 * 10^9 users stay below 2^53
+MAX_ROW_UNITS = 10**8  # units, to which a row of a sum is moved: what a user's total is cut from
+HALF_OF_MEAN_STEPS = 10**6  # steps of a mean's grid from the middle to either bound
+BOUND_REQUIREMENT = "be a finite number"
+USERS_MEASURE = "users"
+MEASURE_REQUIREMENT = "be users, sum(column, low, high) or mean(column, low, high)"
+MEASURE_HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
 
 
 @check_keywords
@@ -55,8 +55,8 @@ class Sum:
             raise ParameterError("unit", "be given if low or high is not a whole number", "nothing", hint)
         unit = Fraction(1) if self.unit is None else parameters.sensitivity("unit", self.unit)
         for name, bound in (("low", low), ("high", high)):
-            if (bound / unit).denominator != 1 or abs(bound / unit) > MOST:
-                requirement = f"be a whole number of units, at most {MOST:,} of them from 0"
+            if (bound / unit).denominator != 1 or abs(bound / unit) > MAX_BOUND_UNITS:
+                requirement = f"be a whole number of units, at most {MAX_BOUND_UNITS:,} of them from 0"
                 hint = "the unit is 1 unless unit is given"
                 raise ParameterError(name, requirement, came(getattr(self, name)), hint)
         _set_fields(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
@@ -88,8 +88,8 @@ class Sum:
 
     @property
     def grid(self) -> Grid:
-        """The places of a row: millionths of a unit."""
-        return Grid(-FARTHEST * self.step, FARTHEST * self.step, self.step / PARTS)
+        """The points to which a row moves: millionths of a unit."""
+        return Grid(-MAX_ROW_UNITS * self.step, MAX_ROW_UNITS * self.step, self.step / PARTS_PER_UNIT)
 
     def __str__(self) -> str:
         unit = "" if self.step == 1 else f", unit={_format_number(self.step)}"
@@ -131,16 +131,16 @@ class Mean:
     @property
     def sensitivity(self) -> int:
         """The most steps by which a user moves the sum of distances from the middle."""
-        return HALF
+        return HALF_OF_MEAN_STEPS
 
     @property
     def step(self) -> Fraction:
         """The step of the grid between the bounds."""
-        return (Fraction(self.high) - Fraction(self.low)) / (2 * HALF)
+        return (Fraction(self.high) - Fraction(self.low)) / (2 * HALF_OF_MEAN_STEPS)
 
     @property
     def grid(self) -> Grid:
-        """The places of a row."""
+        """The points to which a row moves."""
         return Grid(Fraction(self.low), Fraction(self.high), self.step)
 
     def __str__(self) -> str:
@@ -163,14 +163,14 @@ class Measured:
     @classmethod
     def from_minimum(cls, measure: Measure, steps_above_minimum: int, users: int) -> Measured:
         """Return the value of a sum of steps that were counted from the lower bound, as engines add them up."""
-        lowest = measure.least if isinstance(measure, Sum) else -HALF
+        lowest = measure.least if isinstance(measure, Sum) else -HALF_OF_MEAN_STEPS
         return cls(steps_above_minimum + lowest * users, users)
 
     def __repr__(self) -> str:
         return "Measured(private)"
 
 
-NOBODY = Measured(0, 0)
+MEASURED_OF_NOBODY = Measured(0, 0)
 
 
 def noises(measures: Sequence[Measure]) -> int:
@@ -183,12 +183,18 @@ def measures_of(value: object) -> tuple[tuple[Measure, ...], bool]:
     if isinstance(value, (str, Sum, Mean)):
         value = [value]
     if not isinstance(value, (list, tuple)):  # of a column the first value would be quoted
-        raise ParameterError("measures", f"be a list, each to {MUST}", f"a value of type {type(value).__name__}", HINT)
+        raise ParameterError(
+            "measures",
+            f"be a list, each to {MEASURE_REQUIREMENT}",
+            f"a value of type {type(value).__name__}",
+            MEASURE_HINT,
+        )
     parsed = [
-        _parse_measure(measure) for measure in parameters.as_list("measures", value, f"be a list, each to {MUST}")
+        _parse_measure(measure)
+        for measure in parameters.as_list("measures", value, f"be a list, each to {MEASURE_REQUIREMENT}")
     ]
     measures = tuple(measure for measure in parsed if measure is not None)
-    names = [measure.name.casefold() for measure in measures] + [USERS] * parsed.count(None)
+    names = [measure.name.casefold() for measure in measures] + [USERS_MEASURE] * parsed.count(None)
     if not parsed or len(set(names)) < len(names):
         hint = "for two columns whose names differ only in letter case, ask two questions"
         raise ParameterError(
@@ -202,9 +208,9 @@ def _parse_measure(value: object) -> Measure | None:
     if isinstance(value, (Sum, Mean)):
         return value
     if not isinstance(value, str):
-        raise ParameterError("measures", MUST, came(value), HINT)
+        raise ParameterError("measures", MEASURE_REQUIREMENT, came(value), MEASURE_HINT)
     text = value.strip()
-    if text == USERS:
+    if text == USERS_MEASURE:
         return None
     kind, _, inside = text.partition("(")
     parts = inside.removesuffix(")").rsplit(",", 3)
@@ -212,7 +218,7 @@ def _parse_measure(value: object) -> Measure | None:
     if kind.strip() == "sum" and parts[-1].strip().startswith("unit="):
         unit = parts.pop().strip().removeprefix("unit=")
     if kind.strip() not in ("sum", "mean") or not inside.endswith(")") or len(parts) < 3:
-        raise ParameterError("measures", MUST, came(value), HINT)
+        raise ParameterError("measures", MEASURE_REQUIREMENT, came(value), MEASURE_HINT)
     column, low, high = _unquoted(",".join(parts[:-2]).strip()), parts[-2].strip(), parts[-1].strip()
     return Sum(column, low, high, unit=unit) if kind.strip() == "sum" else Mean(column, low, high)
 
@@ -240,7 +246,7 @@ def _bounds(kind: str, column: object, low: object, high: object) -> tuple[Fract
     """Return the bounds, exact; refuse those that are not in order."""
     if not isinstance(column, str) or not column.strip():
         raise ParameterError("measures", f"name a column of numbers in {kind}", came(column))
-    ends = parameters.rational("low", low, BOUNDS), parameters.rational("high", high, BOUNDS)
+    ends = parameters.rational("low", low, BOUND_REQUIREMENT), parameters.rational("high", high, BOUND_REQUIREMENT)
     if not ends[0] < ends[1]:
         hint = "choose them without looking at the data, for example 0 and 60 for minutes"
         raise ParameterError("low", "be below high", f"{came(low)} and {came(high)}", hint)

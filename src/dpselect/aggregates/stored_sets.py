@@ -80,17 +80,17 @@ class StoredSets:
 
     def arranged(self, users: Int64, items: Int64 | None) -> StoredSets:
         """Return the users in this order, the items of each in this order of all items, or by their codes."""
-        new_places = inverse(users)
+        new_positions = inverse(users)
         ranks = None if items is None else inverse(items)
         lengths = np.zeros(len(users), dtype=np.uint32)
         sort = SortedNumbers.expecting(self.pairs, high=max(1, len(users) << 32))
         first = 0
         for block in self.blocks():
             block_lengths = np.diff(block.offsets)
-            block_places = new_places[first : first + block.users]
-            lengths[block_places] = block_lengths
+            block_positions = new_positions[first : first + block.users]
+            lengths[block_positions] = block_lengths
             sort.add(
-                np.repeat(block_places << 32, block_lengths) | (block.codes if ranks is None else ranks[block.codes])
+                np.repeat(block_positions << 32, block_lengths) | (block.codes if ranks is None else ranks[block.codes])
             )
             first += block.users
         return stored(_laid_out(lengths, sort, items), self.size, self.label_many)

@@ -9,8 +9,8 @@ from dpselect._ground import parameters
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 
-PARTS = 10**6  # of a unit, which every row is read in: decimals of six digits add up as they are written
-MOST = 10**6  # units of a cap: so the scores of 9 * 10^9 users stay below 2^53
+PARTS_PER_UNIT = 10**6  # of a unit, which every row is read in: decimals of six digits add up as they are written
+MAX_CAP_UNITS = 10**6  # units of a cap: so the scores of 9 * 10^9 users stay below 2^53
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Totals:
 
     Every row by itself is moved to [0, at_most] and read in millionths of a unit, so that a total is a sum of integers:
     it depends on the user's own rows alone, and not on their order. What is no number, NaN, null or below 0 is 0. A
-    total is then rounded to whole units, halves up, and is at most `most`.
+    total is then rounded to whole units, halves up, and is at most `max_units`.
     """
 
     column: str
@@ -41,8 +41,8 @@ class Totals:
             hint = "for example a tenth; noise and rounding are in this unit"
             raise ParameterError("weight_unit", "be given if at_most is not a whole number", "nothing", hint)
         step = Fraction(1) if unit is None else parameters.sensitivity("weight_unit", unit)
-        if (cap / step).denominator != 1 or not 1 <= cap / step <= MOST:
-            requirement = f"be a whole number of units, from 1 to {MOST:,} of them"
+        if (cap / step).denominator != 1 or not 1 <= cap / step <= MAX_CAP_UNITS:
+            requirement = f"be a whole number of units, from 1 to {MAX_CAP_UNITS:,} of them"
             hint = "the unit is 1 unless weight_unit is given"
             raise ParameterError("at_most", requirement, came(at_most), hint)
         return cls(column, cap, step)
@@ -59,10 +59,10 @@ class Totals:
 
     @property
     def grid(self) -> Grid:
-        """The places of a row: millionths of a unit from 0 to the cap."""
-        return Grid(Fraction(0), self.at_most, self.unit / PARTS)
+        """The points to which a row moves: millionths of a unit from 0 to the cap."""
+        return Grid(Fraction(0), self.at_most, self.unit / PARTS_PER_UNIT)
 
     @property
-    def least(self) -> Fraction:
-        """A row of less than this is at place 0 of the grid, and gives nothing."""
+    def min_counted_value(self) -> Fraction:
+        """A row of less than this is at index 0 of the grid, and gives nothing."""
         return self.grid.step / 2

@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect._ground.parameters import Number, positive
-from dpselect.aggregates.value_counts import Floats, Grid, Integers, in_parts, numbers
+from dpselect.aggregates.value_counts import Floats, Grid, Integers, map_in_parts, to_floats
 from dpselect.errors import ParameterError, came
 
-DIGITS = 6
-FINEST = Fraction(1, 10**12)  # the step where none is given
-TOP = 10**20  # the largest point is at least this, so every integer of 64 bits has one near it
-NARROWEST, WIDEST = Fraction(1, 10**30), Fraction(TOP, 10**DIGITS)
-STEP = "be between 1e-30 and 1e14 if there are no bounds"
-DENSE: int = 10**DIGITS  # points from 0 on that are a step apart
-DECADE: int = 9 * 10 ** (DIGITS - 1)  # points of every tenfold beyond them
+POINT_DIGITS = 6
+DEFAULT_STEP = Fraction(1, 10**12)  # the step where none is given
+MIN_LARGEST_POINT = 10**20  # the largest point is at least this, so every integer of 64 bits has one near it
+MIN_STEP, MAX_STEP = Fraction(1, 10**30), Fraction(MIN_LARGEST_POINT, 10**POINT_DIGITS)
+STEP_REQUIREMENT = "be between 1e-30 and 1e14 if there are no bounds"
+DENSE_POINTS: int = 10**POINT_DIGITS  # points from 0 on that are a step apart
+POINTS_PER_TENFOLD: int = 9 * 10 ** (POINT_DIGITS - 1)  # points of every tenfold beyond them
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Unbounded:
     def parse(cls, step: Number | None = None) -> Unbounded:
         """Return the points of a step, checked; without one it is far finer than most values are."""
         if step is None:
-            return cls(FINEST)
-        width = positive("step", step, STEP)
-        if not NARROWEST <= width <= WIDEST:
-            raise ParameterError("step", STEP, came(step))
+            return cls(DEFAULT_STEP)
+        width = positive("step", step, STEP_REQUIREMENT)
+        if not MIN_STEP <= width <= MAX_STEP:
+            raise ParameterError("step", STEP_REQUIREMENT, came(step))
         return cls(width)
 
     @property
@@ -48,20 +48,20 @@ class Unbounded:
     @property
     def tenfolds(self) -> int:
         """The number of times that the points become ten times wider apart."""
-        times, beyond = 0, self.step * DENSE
-        while beyond < TOP:
+        times, beyond = 0, self.step * DENSE_POINTS
+        while beyond < MIN_LARGEST_POINT:
             times, beyond = times + 1, beyond * 10
         return times
 
     @property
-    def last(self) -> int:
+    def points_above_zero(self) -> int:
         """The number of points above 0."""
-        return DENSE + self.tenfolds * DECADE
+        return DENSE_POINTS + self.tenfolds * POINTS_PER_TENFOLD
 
     @property
     def points(self) -> int:
         """The number of points."""
-        return 2 * self.last + 1
+        return 2 * self.points_above_zero + 1
 
     @property
     def widths(self) -> list[Fraction]:
@@ -70,33 +70,38 @@ class Unbounded:
 
     def value(self, index: int) -> int | float:
         """Return the point at an index: an integer where the step is one, else the nearest float."""
-        steps_from_zero = abs(index - self.last)
-        times = max(0, -((DENSE - steps_from_zero) // DECADE))
-        exact = (steps_from_zero - times * DECADE) * 10**times * self.step * (1 if index > self.last else -1)
+        steps_from_zero = abs(index - self.points_above_zero)
+        times = max(0, -((DENSE_POINTS - steps_from_zero) // POINTS_PER_TENFOLD))
+        exact = (
+            (steps_from_zero - times * POINTS_PER_TENFOLD)
+            * 10**times
+            * self.step
+            * (1 if index > self.points_above_zero else -1)
+        )
         return int(exact) if self.step.denominator == 1 else float(exact)
 
-    def nearest_places(self, values: Floats) -> Integers:
-        """Return the index of the nearest point for every value, in floats, as `Grid.nearest_places`. No NaN."""
+    def nearest_indices(self, values: Floats) -> Integers:
+        """Return the index of the nearest point for every value, in floats, as `Grid.nearest_indices`. No NaN."""
         widths = np.array([float(width) for width in self.widths])
-        ends, top, last = widths[:-1] * DENSE, float(widths[-1] * DENSE), self.last
+        ends, top, last = widths[:-1] * DENSE_POINTS, float(widths[-1] * DENSE_POINTS), self.points_above_zero
 
-        def places_of_part(part: Floats) -> Integers:
+        def indices_of_part(part: Floats) -> Integers:
             sizes = np.minimum(np.abs(part), top)
             times = np.searchsorted(ends, sizes, side="right")
             sizes /= widths[times]
             sizes += 0.5
-            positions: Integers = np.floor(sizes, out=sizes).astype(np.int64) + times * DECADE
+            positions: Integers = np.floor(sizes, out=sizes).astype(np.int64) + times * POINTS_PER_TENFOLD
             np.negative(positions, out=positions, where=part < 0)
             positions += last
             return positions
 
-        return in_parts(values, places_of_part)
+        return map_in_parts(values, indices_of_part)
 
-    def placed(self, values: object) -> Integers:
+    def indices_of(self, values: object) -> Integers:
         """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
-        floats = numbers(values)
+        floats = to_floats(values)
         missing = np.isnan(floats)
-        return self.nearest_places(floats[~missing] if missing.any() else floats)
+        return self.nearest_indices(floats[~missing] if missing.any() else floats)
 
 
 Points = Grid | Unbounded

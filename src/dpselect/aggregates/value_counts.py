@@ -14,16 +14,16 @@ import numpy.typing as npt
 from dpselect._ground.parameters import Number, hide_elements, positive, rational
 from dpselect.errors import ParameterError, came
 
-FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
+MIN_DEFAULT_PARTS = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
 MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare
-WIDEST, NARROWEST = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
+MAX_BOUND, MIN_RANGE = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-PART = 2**15
+VALUES_PER_PART = 2**15
 
-BOUNDS = "be two finite numbers, the lower one first"
-VALUES = "be a one-dimensional array of numbers, one for each user"
+BOUNDS_REQUIREMENT = "be two finite numbers, the lower one first"
+VALUES_REQUIREMENT = "be a one-dimensional array of numbers, one for each user"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Grid:
         low, high = _bounds(bounds)
         size = high - low
         if step is None:
-            return cls(low, high, _power_of_ten(size / FINE))
+            return cls(low, high, _power_of_ten(size / MIN_DEFAULT_PARTS))
         width = positive("step", step, "be a positive, finite number, at most the distance of the bounds")
         if width > size:
             raise ParameterError("step", "be at most the distance of the bounds", came(step))
@@ -64,15 +64,15 @@ class Grid:
         is_integer = self.low.denominator == self.step.denominator == 1
         return int(exact) if is_integer else float(exact)
 
-    def nearest_places(self, values: Floats) -> Integers:
+    def nearest_indices(self, values: Floats) -> Integers:
         """Return the index of the nearest point for every value; values beyond the bounds count as the bounds.
 
-        In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
+        In floats, each operation rounded alone, so a value has one index whatever stands beside it: nothing more is
         needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
         """
         low, high, step, last = float(self.low), float(self.high), float(self.step), self.points - 1
 
-        def places_of_part(part: Floats) -> Floats:
+        def indices_of_part(part: Floats) -> Floats:
             steps = part.clip(low, high)
             steps -= low
             steps /= step
@@ -81,28 +81,28 @@ class Grid:
             np.minimum(steps, last, out=steps)
             return steps
 
-        return in_parts(values, places_of_part)
+        return map_in_parts(values, indices_of_part)
 
-    def placed(self, values: object) -> Integers:
+    def indices_of(self, values: object) -> Integers:
         """Return the index of every user's one value, in no order, without missing ones (NaN, None, no number)."""
-        floats = numbers(values)
+        floats = to_floats(values)
         missing = np.isnan(floats)
-        return self.nearest_places(floats[~missing] if missing.any() else floats)
+        return self.nearest_indices(floats[~missing] if missing.any() else floats)
 
 
-def in_parts(values: Floats, places_of: Callable[[Floats], Floats | Integers]) -> Integers:
-    """Return the places of all values, part by part: a part fits into a fast memory."""
-    places = np.empty(len(values), dtype=np.int64)
-    for start in range(0, len(values), PART):
-        places[start : start + PART] = places_of(values[start : start + PART])
-    return places
+def map_in_parts(values: Floats, indices_of_part: Callable[[Floats], Floats | Integers]) -> Integers:
+    """Return the grid indices of all values, part by part: a part fits into a fast memory."""
+    indices = np.empty(len(values), dtype=np.int64)
+    for start in range(0, len(values), VALUES_PER_PART):
+        indices[start : start + VALUES_PER_PART] = indices_of_part(values[start : start + VALUES_PER_PART])
+    return indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UsersAt:
-    """The numbers of users by the place of their value: places ascending, each once. The repr shows nothing."""
+    """The numbers of users by the grid index of their value: indices ascending, each once. The repr shows nothing."""
 
-    places: Integers
+    indices: Integers
     users: Integers
 
     def __repr__(self) -> str:
@@ -110,22 +110,22 @@ class UsersAt:
 
     @classmethod
     def counted(cls, ordered: Integers) -> UsersAt:
-        """Return the counts of ascending places, one for each user."""
+        """Return the counts of ascending indices, one for each user."""
         first = np.ones(len(ordered), dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
         starts = np.flatnonzero(first)
         return cls(ordered[starts], np.diff(starts, append=len(ordered)))
 
 
-def numbers(values: Any) -> Floats:
+def to_floats(values: Any) -> Floats:
     """Return values as floats. An array has the type that it declares; in a list each value is read by itself.
 
     What is no number is missing, so no value makes a question fail; an error speaks of declared types only.
     """
-    declared = _declared(values)
+    declared = _with_declared_type(values)
     if isinstance(declared, np.ndarray):
         if declared.ndim != 1:
-            raise ParameterError("values", VALUES, "another shape")
+            raise ParameterError("values", VALUES_REQUIREMENT, "another shape")
         _refuse_no_numbers(declared.dtype)
         if declared.dtype != object:
             return declared.astype(np.float64, copy=False)
@@ -136,7 +136,7 @@ def numbers(values: Any) -> Floats:
     return np.fromiter((_number(value) for value in declared), dtype=np.float64, count=len(declared))
 
 
-def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
+def _with_declared_type(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     """Return an array where one is given, else a list of values without a type of their own."""
     if isinstance(values, np.ma.MaskedArray):
         hidden: npt.NDArray[Any] = np.array(values.data, dtype=object)
@@ -154,17 +154,17 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
                 converted: npt.NDArray[Any] | list[object] = getattr(values, method)()
                 return converted
     has_dtype = isinstance(getattr(values, "dtype", None), np.dtype)
-    if not has_dtype and _listable(values):
+    if not has_dtype and _is_listable(values):
         return list(values)
     # What declares no type is refused: NumPy would choose one for all of its values, and by them.
     array = np.asarray(values) if has_dtype else np.array(None)
     if array.ndim == 0:
-        raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
+        raise ParameterError("values", VALUES_REQUIREMENT, f"a value of type {type(values).__name__}")
     return array
 
 
 def is_encoded(values: Any) -> bool:
-    """Return whether values are places in a list, as Arrow encodes them, also in its array of chunks."""
+    """Return whether values are indices into a list, as Arrow encodes them, also in its array of chunks."""
     return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
 
 
@@ -178,10 +178,10 @@ def _dtype(values: Any) -> np.dtype[Any]:
 
 def _refuse_no_numbers(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "iufO":
-        raise ParameterError("values", VALUES, f"values of type {dtype.type.__name__}")
+        raise ParameterError("values", VALUES_REQUIREMENT, f"values of type {dtype.type.__name__}")
 
 
-def _listable(values: Any) -> bool:
+def _is_listable(values: Any) -> bool:
     """Return whether it is values one after the other, and no set or mapping, which lose users of one value."""
     is_sequence = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     return is_sequence and not isinstance(values, (str, bytes, bytearray, Mapping))
@@ -198,17 +198,17 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-@hide_elements("bounds", BOUNDS)
+@hide_elements("bounds", BOUNDS_REQUIREMENT)
 def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise ParameterError("bounds", BOUNDS, came(bounds)) from None
+        raise ParameterError("bounds", BOUNDS_REQUIREMENT, came(bounds)) from None
     hint = "choose them without looking at the data, for example 0 and 120 for an age"
-    ends = rational("bounds", low, BOUNDS), rational("bounds", high, BOUNDS)
+    ends = rational("bounds", low, BOUNDS_REQUIREMENT), rational("bounds", high, BOUNDS_REQUIREMENT)
     if not ends[0] < ends[1]:
-        raise ParameterError("bounds", BOUNDS, f"{came(low)}, {came(high)}", hint)
-    if max(map(abs, ends)) > WIDEST or ends[1] - ends[0] < NARROWEST:
+        raise ParameterError("bounds", BOUNDS_REQUIREMENT, f"{came(low)}, {came(high)}", hint)
+    if max(map(abs, ends)) > MAX_BOUND or ends[1] - ends[0] < MIN_RANGE:
         raise ParameterError(
             "bounds", "be between -1e300 and 1e300, and 1e-280 or more apart", f"{came(low)}, {came(high)}"
         )

@@ -14,7 +14,7 @@ from dpselect.aggregates.user_sets import Int64
 class WeightGroups:
     """`sizes[g]` items have the weight `weights[g]`, which no other group has; of several, that row.
 
-    An item is known by its place: group after group, and in each group by the order of items, which depends on the
+    An item is known by its rank: group after group, and in each group by the order of items, which depends on the
     items alone. The repr shows nothing: all of this is private.
     """
 

@@ -19,23 +19,25 @@ from dpselect.draws.core import Core
 from dpselect.draws.port import MonotoneProbability
 from dpselect.errors import ParameterError
 
-Given = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+WeightArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 
-ALL = 1 << 64
+TWO_TO_64 = 1 << 64
 BUCKET_BITS = 20  # at most 2^20 buckets, and about 16 for each weight
-FEW = 2  # so many draws of a cell may be open on average: deciding them costs about as much as bisecting the cell
+MAX_OPEN_DRAWS = (
+    2  # so many draws of a cell may be open on average: deciding them costs about as much as bisecting the cell
+)
 
 
-def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProbability) -> npt.NDArray[np.bool_]:
+def bernoullis(core: Core, weights: WeightArray, unit: int, probability: MonotoneProbability) -> npt.NDArray[np.bool_]:
     """Draw an independent Bernoulli of probability.at(weight / unit) for each weight; a weight of 0 gives False."""
-    checked(weights)
+    refuse_non_weights(weights)
     successes_by_weight = np.zeros(len(weights), dtype=bool)
     positive = np.flatnonzero(weights)
     if not len(positive):
         return successes_by_weight
     buckets = Buckets.from_weights(weights[positive])
-    low, last = bounds(buckets, unit, probability)
+    low, last = word_bounds(buckets, unit, probability)
     words = core.source.words(len(positive))
     successes = words < low[buckets.index]
     unsure = ~successes & (words <= last[buckets.index])
@@ -46,7 +48,7 @@ def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProba
     return successes_by_weight
 
 
-def checked(weights: Given) -> None:
+def refuse_non_weights(weights: WeightArray) -> None:
     """Refuse what is not a weight, without saying which."""
     if weights.dtype not in (np.int64, np.float64):
         raise ParameterError("weights", "be int64 or float64", weights.dtype)
@@ -65,7 +67,7 @@ class Buckets:
     top: Fraction  # the largest weight
 
     @classmethod
-    def from_weights(cls, weights: Given) -> Buckets:
+    def from_weights(cls, weights: WeightArray) -> Buckets:
         """Divide by bit patterns, which order positive floats; integers that no float holds are rounded down."""
         patterns = rounded_down(weights).view(np.int64)
         first, final = int(patterns.min()), int(patterns.max())
@@ -79,7 +81,7 @@ class Buckets:
         return Fraction(np.int64(self.first + (bucket << self.shift)).view(np.float64).item())
 
 
-def rounded_down(weights: Given) -> npt.NDArray[np.float64]:
+def rounded_down(weights: WeightArray) -> npt.NDArray[np.float64]:
     """Return the largest floats that are not above the weights."""
     rounded = weights.astype(np.float64)
     if weights.dtype == np.int64 and int(weights.max()) > 1 << 53:
@@ -88,13 +90,13 @@ def rounded_down(weights: Given) -> npt.NDArray[np.float64]:
     return rounded
 
 
-def bounds(
+def word_bounds(
     buckets: Buckets, unit: int, probability: MonotoneProbability
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Bound each bucket by (low, last): words below `low` are successes, those above `last` failures."""
     cells = list(_cells(buckets, unit, probability))
     widths = [end - start for start, end, _, _ in cells]
-    low = np.array([min(low, ALL - 1) for _, _, low, _ in cells], dtype=np.uint64)
+    low = np.array([min(low, TWO_TO_64 - 1) for _, _, low, _ in cells], dtype=np.uint64)
     last = np.array([max(high - 1, 0) for _, _, _, high in cells], dtype=np.uint64)
     return np.repeat(low, widths), np.repeat(last, widths)
 
@@ -102,14 +104,14 @@ def bounds(
 def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first bucket, end, low, high) in rising order, with low <= 2^64 p <= high for all weights of the cell."""
     counts_before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
-    lowest, highest = 0, ALL
-    if counts_before[-1] > FEW:  # many weights may lie at an end, a cutoff say
+    lowest, highest = 0, TWO_TO_64
+    if counts_before[-1] > MAX_OPEN_DRAWS:  # many weights may lie at an end, a cutoff say
         lowest, _ = _scaled_ends(probability, buckets.start(0) / unit)
         _, highest = _scaled_ends(probability, buckets.top / unit)
     pending = [(0, len(buckets.counts), lowest, highest)]
     while pending:
         start, end, low, high = pending.pop()
-        if end - start == 1 or (counts_before[end] - counts_before[start]) * (high - low) <= FEW * ALL:
+        if end - start == 1 or (counts_before[end] - counts_before[start]) * (high - low) <= MAX_OPEN_DRAWS * TWO_TO_64:
             yield start, end, low, high
             continue
         middle = (start + end) // 2
@@ -120,4 +122,4 @@ def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Ite
 def _scaled_ends(probability: MonotoneProbability, weight: Fraction) -> tuple[int, int]:
     """Round 2^64 p down and up."""
     ball = probability.at(weight).ball(96)
-    return max(0, (lower(ball) * ALL).__floor__()), min(ALL, (upper(ball) * ALL).__ceil__())
+    return max(0, (lower(ball) * TWO_TO_64).__floor__()), min(TWO_TO_64, (upper(ball) * TWO_TO_64).__ceil__())

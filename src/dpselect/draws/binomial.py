@@ -16,7 +16,7 @@ from flint import arb, ctx
 from dpselect._ground.reals import Exp, Real, enclose, lower, upper
 from dpselect.draws.core import Core
 
-FEW = 16  # up to here single trials are cheaper than the envelope
+MAX_SINGLE_TRIALS = 16  # up to here single trials are cheaper than the envelope
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _BinomialShare:
 
 def binomial(core: Core, n: int, probability: Real) -> int:
     """Count how many of n Bernoulli trials succeed."""
-    if n <= FEW:
+    if n <= MAX_SINGLE_TRIALS:
         return sum(core.bernoulli(probability) for _ in range(n))
     mode = _mode(n, probability)
     peak = _BinomialShare(n, mode, probability).ball(64)

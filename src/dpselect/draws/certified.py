@@ -96,7 +96,7 @@ class CertifiedDraws(Core):
         return order(self.source, n)
 
     def sample(self, offsets: npt.NDArray[np.int64], max_per_block: int) -> npt.NDArray[np.int64]:
-        """Draw the places of at most `max_per_block` of each block."""
+        """Draw the positions of at most `max_per_block` of each block."""
         return sample(self.source, offsets, max_per_block)
 
     def bernoullis(

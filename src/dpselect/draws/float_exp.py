@@ -17,9 +17,9 @@ from dpselect._ground.reals import dyadic
 
 Floats = npt.NDArray[np.float64]
 
-ERROR = 2.0**-38  # relative error of decay(x) against exp(-x'), for |x - x'| <= 2^-39 and 0 <= x <= LIMIT
-LIMIT = 600.0  # beyond, decay(x) is decay(LIMIT): an upper bound still
-CUTS = 64  # table of 2^(-j/64)
+RELATIVE_ERROR = 2.0**-38  # relative error of decay(x) against exp(-x'), for |x - x'| <= 2^-39 and 0 <= x <= LIMIT
+MAX_EXPONENT = 600.0  # beyond, decay(x) is decay(LIMIT): an upper bound still
+TABLE_SIZE = 64  # table of 2^(-j/64)
 CHUNK = 8192  # pieces that stay in the cache
 
 
@@ -27,8 +27,8 @@ CHUNK = 8192  # pieces that stay in the cache
 def _table() -> tuple[Floats, float, float]:
     """Return 2^(-j/64) for j < 64, and ln 2 / 64 as high + low; high has 35 bits, so k * high is exact for k < 2^18."""
     with ctx.workprec(200):
-        powers = [float(Fraction(dyadic((arb(2) ** (arb(-j) / CUTS)).mid()))) for j in range(CUTS)]
-        step = dyadic((arb(2).log() / CUTS).mid())
+        powers = [float(Fraction(dyadic((arb(2) ** (arb(-j) / TABLE_SIZE)).mid()))) for j in range(TABLE_SIZE)]
+        step = dyadic((arb(2).log() / TABLE_SIZE).mid())
     high = Fraction(round(step * 2**41), 2**41)
     return np.array(powers), float(high), float(step - high)
 
@@ -43,9 +43,9 @@ def decay(x: Floats) -> Floats:
 def _decay(x: Floats) -> Floats:
     """With x = k ln2/64 + r and |r| <= 0.0055, exp(-x) is 2^-(k div 64) * 2^(-(k mod 64)/64) * exp(-r)."""
     powers, high, low = _table()
-    x = np.minimum(x, LIMIT)
+    x = np.minimum(x, MAX_EXPONENT)
     k = np.rint(x * (1 / (high + low)))
     r = (x - k * high) - k * low
     series = 1 - r * (1 - r * (1 / 2) * (1 - r * (1 / 3) * (1 - r * (1 / 4) * (1 - r * (1 / 5)))))
     index = k.astype(np.int32)
-    return np.asarray(np.ldexp(series * powers[index & (CUTS - 1)], -(index >> 6)), dtype=np.float64)
+    return np.asarray(np.ldexp(series * powers[index & (TABLE_SIZE - 1)], -(index >> 6)), dtype=np.float64)

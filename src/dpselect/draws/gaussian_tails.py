@@ -17,12 +17,12 @@ from flint import arb, ctx
 from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 
-FAR = 10  # deviations within which all lies but less than 2^-70
-WIDEST = 2**15  # deviations of so many steps have a table
-WORTH = 16  # entries of a table cost as much as one number decided by balls
+MAX_DEVIATIONS = 10  # deviations within which all lies but less than 2^-70
+MAX_TABLE_DEVIATION = 2**15  # deviations of so many steps have a table
+TABLE_ENTRIES_PER_BALL = 16  # entries of a table cost as much as one number decided by balls
 TABLE_BITS = 96
-ALL = 2.0**64
-TINY = 2.0**-900  # below, products with 64 bits of U may be no normal floats
+TWO_TO_64 = 2.0**64
+MIN_TAIL = 2.0**-900  # below, products with 64 bits of U may be no normal floats
 
 Int64 = npt.NDArray[np.int64]
 
@@ -42,7 +42,7 @@ class Tail:
     @property
     def reach(self) -> int:
         """The number of steps beyond which hardly any probability is left."""
-        return (FAR * self.deviation).__ceil__() + 1
+        return (MAX_DEVIATIONS * self.deviation).__ceil__() + 1
 
     def ends(self, weights: Int64) -> tuple[int, int]:
         """Return the first and the last x of a table for these weights.
@@ -62,7 +62,11 @@ def gaussians_above(core: Core, deviation: Fraction, threshold: Fraction, weight
     """Draw for each whole weight, given that noise lifts it above the threshold, by how many whole steps it does."""
     tail, words = Tail(threshold, deviation), core.source.words(len(weights))
     excesses, unsure = np.zeros(len(weights), dtype=np.int64), np.ones(len(weights), dtype=bool)
-    if len(weights) and deviation <= WIDEST and tail.entries(weights) <= WORTH * len(weights):
+    if (
+        len(weights)
+        and deviation <= MAX_TABLE_DEVIATION
+        and tail.entries(weights) <= TABLE_ENTRIES_PER_BALL * len(weights)
+    ):
         excesses, unsure = proposed(tail, words, weights, 2.0**-core.slack_bits)
     for i in np.flatnonzero(unsure):
         excesses[i] = exact(core, int(words[i]), tail, int(weights[i]))
@@ -76,9 +80,11 @@ def proposed(
     first, last = tail.ends(weights)
     table = np.array([float(tail.at(x, TABLE_BITS).mid()) for x in range(first, last + 1)])
     of_weight = table[np.minimum(weights, last) - first]
-    at_least = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
-    at_most = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
-    unsure = (at_least != at_most) | (at_least == 0) | (at_most == len(table)) | (of_weight < TINY)
+    at_least = np.searchsorted(table, words.astype(np.float64) / TWO_TO_64 * of_weight * (1 - margin), side="right")
+    at_most = np.searchsorted(
+        table, (words.astype(np.float64) + 1) / TWO_TO_64 * of_weight * (1 + margin), side="right"
+    )
+    unsure = (at_least != at_most) | (at_least == 0) | (at_most == len(table)) | (of_weight < MIN_TAIL)
     return weights - (first + at_least), unsure
 
 

@@ -16,7 +16,7 @@ from dpselect._ground.reals import Exp
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.near import Groups, nearest
+from dpselect.draws.near import GroupIndices, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.weights import Floats, Weights
 
@@ -35,13 +35,13 @@ def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:
     for position in np.flatnonzero(sizes[:inside] != 1).tolist():
         if count := binomial(core, near_weights.size(position), near_weights.ratio(position, best)):
             positions_and_counts.append((position, count))
-    groups = near_groups.one_of_each([position for position, _ in positions_and_counts])
+    groups = near_groups.group_at_each([position for position, _ in positions_and_counts])
     beyond = _beyond(core, weights, near_groups.beyond(inside), best, reach.exponent)
     return [(group, count) for group, (_, count) in zip(groups, positions_and_counts, strict=True)] + beyond
 
 
 def _singles(
-    core: Core, near_weights: Weights, x: Floats, positions: Groups, best: int | Fraction
+    core: Core, near_weights: Weights, x: Floats, positions: GroupIndices, best: int | Fraction
 ) -> npt.NDArray[np.bool_]:
     """Decide U < p for groups of one, from U's first 53 bits, and exactly where they do not suffice."""
     first = core.source.words(len(x)) >> np.uint64(11)
@@ -55,7 +55,9 @@ def _singles(
     return successes
 
 
-def _beyond(core: Core, weights: Weights, groups: Groups, best: int | Fraction, far: int) -> list[tuple[int, int]]:
+def _beyond(
+    core: Core, weights: Weights, groups: GroupIndices, best: int | Fraction, far: int
+) -> list[tuple[int, int]]:
     """Find successes among candidates of probability at most e^-far: binomially many proposals at e^-far, thinned."""
     if not len(groups):
         return []

@@ -15,14 +15,14 @@ import numpy.typing as npt
 from dpselect._ground.reals import Exp, Logistic, Real, lower, upper
 from dpselect.draws.core import Core
 
-ALL = 1 << 64
-WIDEST = 62  # bits of a number that are put together in 64
+TWO_TO_64 = 1 << 64
+MAX_NUMBER_BITS = 62  # bits of a number that are put together in 64
 Bools = npt.NDArray[np.bool_]
 
 
 def coins(core: Core, probability: Real, n: int) -> Bools:
     """Toss n independent coins of one probability: each is the truth of U < p, told by 64 bits of U if it can be."""
-    low, last = certain(probability, ALL >> core.slack_bits)
+    low, last = certain(probability, TWO_TO_64 >> core.slack_bits)
     words = core.source.words(n)
     heads: Bools = words < np.uint64(low)
     for i in np.flatnonzero(~heads & (words <= np.uint64(last))):
@@ -33,14 +33,14 @@ def coins(core: Core, probability: Real, n: int) -> Bools:
 def certain(probability: Real, slack: int) -> tuple[int, int]:
     """Words below the first are successes for certain, those above the second failures; `slack` leaves more between."""
     ball = probability.ball(128)
-    low, high = (lower(ball) * ALL).__floor__() - slack, (upper(ball) * ALL).__ceil__() + slack
-    return min(max(low, 0), ALL - 1), min(max(high - 1, 0), ALL - 1)
+    low, high = (lower(ball) * TWO_TO_64).__floor__() - slack, (upper(ball) * TWO_TO_64).__ceil__() + slack
+    return min(max(low, 0), TWO_TO_64 - 1), min(max(high - 1, 0), TWO_TO_64 - 1)
 
 
 def geometrics(core: Core, rate: Fraction, n: int) -> list[int]:
     """Draw n numbers x with probability (1 - e^-rate) e^(-rate x): blocks of 2^J, and bits for lower powers."""
     top = max(0, (Fraction(1) / rate).__ceil__().bit_length())
-    if top > WIDEST:
+    if top > MAX_NUMBER_BITS:
         return [core.geometric(rate) for _ in range(n)]
     blocks, block = np.zeros(n, dtype=np.int64), Exp(-rate * 2**top)
     going = np.arange(n)

@@ -25,21 +25,21 @@ from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 from dpselect.draws.port import Masses
 
-BITS = 64
+PRECISION_BITS = 64
 REJECTION_RATE = 0.7  # about three proposals for each answer, and fewer cells to weigh
 CELLS_BY_PROPOSAL = 8  # or so many cells weighed for each proposal that is expected: more would only cost more
-HALVED = 8  # an eighth of the cells are halved between two looks at the whole
+CELLS_PER_HALVING = 8  # an eighth of the cells are halved between two looks at the whole
 TOTAL_BITS = 62  # the highest cell adds up to about 2^62
 
 
 @dataclass(frozen=True)
 class FamilyCell:
-    """A cell is first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
+    """A cell is first .. last of a family, with balls of rise(last) and of rise at some x not after first."""
 
     family: int
     first: int
     last: int
-    base: arb
+    rise_before: arb
     rise: arb
     bound: arb  # at least the mass of each of them
     log_area: float  # log2 of the envelope's area on the cell, and of how much of it is rejected at most:
@@ -53,7 +53,7 @@ class FamilyCell:
 
 def sample_product(core: Core, masses: Masses) -> tuple[int, int]:
     """Draw (family, x) in proportion to its mass, by an envelope of all candidates."""
-    cells = refined(masses, first_cells(masses), REJECTION_RATE)
+    cells = bisect_cells(masses, first_cells(masses), REJECTION_RATE)
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.log_area for c in cells))
@@ -85,17 +85,17 @@ class _Share:
 
 def first_cells(masses: Masses) -> list[FamilyCell]:
     """Make one cell for each family."""
-    return [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
+    return [_family_cell(masses, f, size) for f, size in enumerate(masses.sizes)]
 
 
-def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[FamilyCell]:
+def bisect_cells(masses: Masses, cells: list[FamilyCell], rate: float) -> list[FamilyCell]:
     """Bisect the cells that reject most until the envelope's rejection rate is `rate`, or more where cells are many."""
     heap = [(-c.log_rejected, i, c) for i, c in enumerate(cells)]
     heapify(heap)
     cells_made = len(heap)
-    while not _fine(cells, rate):
-        for _ in range(max(1, len(heap) // HALVED)):
-            first, second = _halves(masses, heap[0][2])
+    while not _rejects_little(cells, rate):
+        for _ in range(max(1, len(heap) // CELLS_PER_HALVING)):
+            first, second = _halve(masses, heap[0][2])
             heapreplace(heap, (-first.log_rejected, cells_made, first))
             heappush(heap, (-second.log_rejected, cells_made + 1, second))
             cells_made += 2
@@ -105,7 +105,7 @@ def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[Family
     return cells
 
 
-def _fine(cells: Sequence[FamilyCell], rate: float) -> bool:
+def _rejects_little(cells: Sequence[FamilyCell], rate: float) -> bool:
     """Return whether the envelope rejects little enough, in floats."""
     unit = max(c.log_area for c in cells)
     areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
@@ -113,25 +113,25 @@ def _fine(cells: Sequence[FamilyCell], rate: float) -> bool:
     return bool(rejected.sum() <= max(rate, 1 - CELLS_BY_PROPOSAL / len(cells)) * areas.sum())
 
 
-def _family(masses: Masses, family: int, size: int) -> FamilyCell:
-    last = masses.rise(family, size - 1, BITS)
-    return _cell(masses, family, 0, size - 1, masses.rise(family, 0, BITS) if size > 1 else last, last)
+def _family_cell(masses: Masses, family: int, size: int) -> FamilyCell:
+    last = masses.rise(family, size - 1, PRECISION_BITS)
+    return _cell(masses, family, 0, size - 1, masses.rise(family, 0, PRECISION_BITS) if size > 1 else last, last)
 
 
-def _halves(masses: Masses, cell: FamilyCell) -> tuple[FamilyCell, FamilyCell]:
+def _halve(masses: Masses, cell: FamilyCell) -> tuple[FamilyCell, FamilyCell]:
     middle = (cell.first + cell.last) // 2
-    rise = masses.rise(cell.family, middle, BITS)
+    rise = masses.rise(cell.family, middle, PRECISION_BITS)
     return (
-        _cell(masses, cell.family, cell.first, middle, cell.base, rise),
+        _cell(masses, cell.family, cell.first, middle, cell.rise_before, rise),
         _cell(masses, cell.family, middle + 1, cell.last, rise, cell.rise),
     )
 
 
 def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> FamilyCell:
-    with ctx.workprec(BITS):
-        fall = masses.fall(family, first, BITS)
+    with ctx.workprec(PRECISION_BITS):
+        fall = masses.fall(family, first, PRECISION_BITS)
         bound, width = fall * rise, math.log2(last - first + 1)
-        least = masses.fall(family, last, BITS) * base if first < last else bound
+        least = masses.fall(family, last, PRECISION_BITS) * base if first < last else bound
         return FamilyCell(family, first, last, base, rise, bound, log2(bound) + width, log2(bound - least) + width)
 
 

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from dpselect.draws.weights import Scores, Weights
 
 if TYPE_CHECKING:
-    from dpselect.draws.score_counts import ScoreCounts, Whole
+    from dpselect.draws.score_counts import Int64, ScoreCounts
 
 BINS_PER_SCORE = 4  # counting by value costs a pass over the window: worth it up to here
-Groups = npt.NDArray[np.intp]
-Picks = Sequence[tuple[int, int]]  # (place, member)
-SAMPLE = 4096
-MARGIN = 64  # sampled numbers below the place where the k-th largest is expected
+GroupIndices = npt.NDArray[np.intp]
+PositionPicks = Sequence[tuple[int, int]]  # (position, member)
+SAMPLE_SIZE = 4096
+SAMPLE_MARGIN = 64  # sampled numbers below the position where the k-th largest is expected
 
 
 def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
@@ -33,10 +33,10 @@ def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
     If at least k do, only those are partitioned; if the numbers equal to the value fill the gap, it is the answer.
     """
     n = len(values)
-    if n > 4 * SAMPLE:
-        sample = np.sort(values[:: n // SAMPLE])
+    if n > 4 * SAMPLE_SIZE:
+        sample = np.sort(values[:: n // SAMPLE_SIZE])
         expected = len(sample) - 1 - k * len(sample) // n
-        guess = sample[max(0, expected - MARGIN)]
+        guess = sample[max(0, expected - SAMPLE_MARGIN)]
         larger = values[values > guess]
         if len(larger) >= k:
             return np.partition(larger, len(larger) - k)[len(larger) - k]
@@ -49,33 +49,33 @@ def kth_largest(values: npt.NDArray[Any], k: int) -> Any:
 class NearGroups:
     """The groups of candidates of one score near the best, by descending score; all others are beyond.
 
-    `groups` are those of `all` that stand here, place by place; or equal single scores are one group, as `counts` says.
+    `groups[position]` is a group of `all`; or equal single scores are one group, as `counts` says.
     """
 
     all: Weights
     weights: Weights
-    groups: Groups | None
+    groups: GroupIndices | None
     counts: ScoreCounts | None = None
 
     def __len__(self) -> int:
         return len(self.weights)
 
-    def candidates(self, picks: Picks) -> list[tuple[int, int]]:
+    def candidates(self, picks: PositionPicks) -> list[tuple[int, int]]:
         """Return the picks as candidates among all: (group, member)."""
         if self.counts is None:
             return [(self._group(position), member) for position, member in picks]
         positions = np.unique([position for position, _ in picks]).astype(np.intp)
-        members = self.counts.members(_integer_scores(self.weights.scores[positions]))
+        members = self.counts.members(_as_integers(self.weights.scores[positions]))
         member_by_position = dict(zip(positions.tolist(), members, strict=True))
         return [(int(member_by_position[position](member)), 0) for position, member in picks]
 
-    def one_of_each(self, positions: Sequence[int]) -> list[int]:
+    def group_at_each(self, positions: Sequence[int]) -> list[int]:
         """Return some group at each of these positions, which must be of a search with k = 1: all were counted."""
         if self.counts is None:
             return [self._group(position) for position in positions]
-        return self.counts.one_of_each(_integer_scores(self.weights.scores[list(positions)]))
+        return self.counts.position_of_each(_as_integers(self.weights.scores[list(positions)]))
 
-    def beyond(self, end: int) -> Groups:
+    def beyond(self, end: int) -> GroupIndices:
         """Return the groups of all that are not at the first `end` positions."""
         is_beyond = np.ones(len(self.all), dtype=bool)
         if self.counts is None:
@@ -107,7 +107,7 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
             if weights.sizes is None and width <= BINS_PER_SCORE * n:
                 from dpselect.draws.score_counts import ScoreCounts
 
-                counts = ScoreCounts.from_scores(_integer_scores(scores), low, int(best))
+                counts = ScoreCounts.from_scores(_as_integers(scores), low, int(best))
                 return NearGroups(weights, counts.weights(weights.rate), None, counts)
             groups = np.flatnonzero(scores >= low)
         else:
@@ -117,6 +117,6 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
     return NearGroups(weights, weights.pick(groups), groups)
 
 
-def _integer_scores(scores: Scores) -> Whole:
+def _as_integers(scores: Scores) -> Int64:
     """Return scores that `nearest` found to be integers."""
     return scores.astype(np.int64, copy=False)

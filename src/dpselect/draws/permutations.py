@@ -1,6 +1,6 @@
 """Random orders, random subsets and random distinct numbers.
 
-The first two sort by random keys, 64-bit words of block, random bits and place. Entries of equal keys are ordered by
+The first two sort by random keys, 64-bit words of block, random bits and position. Entries of equal keys are ordered by
 new keys of their own, so no number of random bits is too small.
 """
 
@@ -16,8 +16,8 @@ from dpselect.draws.entropy import Bits, SystemBits
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
 
-PART = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
-SIZE = 31  # bits of a distinct number
+ENTRIES_PER_SORT = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
+NUMBER_BITS = 31  # bits of a distinct number
 
 
 def order(bits: Bits, n: int) -> Int64:
@@ -26,7 +26,7 @@ def order(bits: Bits, n: int) -> Int64:
 
 
 def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
-    """Keep a uniformly random `max_per_block` of every block, or all where there are no more; places are ascending."""
+    """Keep a uniformly random `max_per_block` positions of every block, or all, in ascending order."""
     sizes = np.diff(offsets)
     large = np.flatnonzero(sizes > max_per_block)
     keep = np.ones(int(offsets[-1] - offsets[0]), dtype=bool)
@@ -37,11 +37,11 @@ def sample(bits: Bits, offsets: Int64, max_per_block: int) -> Int64:
         lost = np.repeat(ends - np.cumsum(excess), excess) + np.arange(excess.sum())
         moved = np.repeat(offsets[blocks] - offsets[0] - (ends - block_sizes), excess)
         keep[by_random_key(bits, block)[lost].astype(np.int64) + moved] = False
-    places_kept: Int64 = np.flatnonzero(keep) + offsets[0]
-    return places_kept
+    kept_positions: Int64 = np.flatnonzero(keep) + offsets[0]
+    return kept_positions
 
 
-def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -> Int64:
+def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = NUMBER_BITS) -> Int64:
     """Return n different numbers of `size` bits, none of them taken, in a uniformly random order of such numbers.
 
     They are the first n new ones of a sequence of independent uniform numbers. So each list of them has the same
@@ -59,12 +59,12 @@ def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:
     """Divide the blocks into runs of about PART entries; a longer block is one run."""
     if len(blocks):
         ends = np.cumsum(sizes)
-        cuts = np.unique(np.searchsorted(ends, np.arange(PART, int(ends[-1]), PART)))
+        cuts = np.unique(np.searchsorted(ends, np.arange(ENTRIES_PER_SORT, int(ends[-1]), ENTRIES_PER_SORT)))
         yield from (run for run in np.split(blocks, cuts) if len(run))
 
 
 def by_random_key(bits: Bits, blocks: UInt64) -> UInt64:
-    """Order the places 0, 1, ... of entries by block, those of a block in a uniformly random order.
+    """Order the positions 0, 1, ... of entries by block, those of a block in a uniformly random order.
 
     `blocks` rises from 0 without gaps. A key needs at least one random bit: there are fewer than 2^32 entries,
     or one block.

@@ -136,9 +136,9 @@ class Draws(Protocol):
         ...
 
     def sample(self, offsets: npt.NDArray[np.int64], max_per_block: int) -> npt.NDArray[np.int64]:
-        """Draw a uniformly random subset of `max_per_block` places of each block, or all where it has fewer.
+        """Draw a uniformly random subset of `max_per_block` positions of each block, or all where it has fewer.
 
-        Block v is offsets[v] .. offsets[v + 1]. The places are in ascending order; blocks are independent.
+        Block v is offsets[v] .. offsets[v + 1]. The positions are in ascending order; blocks are independent.
         """
         ...
 

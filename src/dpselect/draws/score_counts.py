@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from dpselect.draws.weights import Weights
 
-FEW = 4  # so many scores are looked up one by one
+MAX_SINGLE_LOOKUPS = 4  # so many scores are looked up one by one
 
-Whole = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
+Int64 = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
 Member = Callable[[int], np.intp]
 
 
@@ -25,13 +25,13 @@ Member = Callable[[int], np.intp]
 class ScoreCounts:
     """The single scores counted by value, from `low` to `high`, and the offset of each from `low`."""
 
-    scores: Whole
+    scores: Int64
     low: int
     high: int
-    offsets: Whole  # high - low + 1 for all other scores
+    offsets: Int64  # high - low + 1 for all other scores
 
     @classmethod
-    def from_scores(cls, scores: Whole, low: int, high: int) -> ScoreCounts:
+    def from_scores(cls, scores: Int64, low: int, high: int) -> ScoreCounts:
         """Return the counts of all scores, each as its distance above `low`."""
         distances = (scores - np.int64(low)).view(np.uint64)  # exact modulo 2^64, so what is below lies far above
         return cls(scores, low, high, np.minimum(distances, np.uint64(high - low + 1)).view(np.int64))
@@ -44,13 +44,13 @@ class ScoreCounts:
         descending = np.concatenate([values + self.low, larger])[::-1].astype(np.int64)
         return Weights(descending, rate, np.concatenate([bins[values], larger_counts])[::-1].astype(np.int64))
 
-    def members(self, values: Whole) -> list[Member]:
+    def members(self, values: Int64) -> list[Member]:
         """Return for each of some descending values a function to the positions of the scores that equal it."""
         larger = int(np.count_nonzero(values > self.high))
         inside = values[larger:] - self.low
         few = np.flatnonzero(self.scores > self.high) if larger else np.zeros(0, dtype=np.intp)
         members = [_member_of(few[np.flatnonzero(self.scores[few] == value)]) for value in values[:larger]]
-        if len(inside) <= FEW:
+        if len(inside) <= MAX_SINGLE_LOOKUPS:
             return members + [_member_of(np.flatnonzero(self.offsets == offset)) for offset in inside]
         code = np.zeros(self.high - self.low + 2, dtype=np.min_scalar_type(len(inside)))  # few bits sort by radix
         code[inside] = np.arange(1, len(inside) + 1)
@@ -60,12 +60,12 @@ class ScoreCounts:
         starts = np.cumsum(np.bincount(codes[hits]))[: len(inside)]
         return members + [_member_of(hits, int(start)) for start in starts]
 
-    def one_of_each(self, values: Whole) -> list[int]:
+    def position_of_each(self, values: Int64) -> list[int]:
         """Return the position of some score that equals it, for each of these values, none of them above `high`."""
         position_by_offset = np.zeros(self.high - self.low + 2, dtype=np.intp)
         position_by_offset[self.offsets] = np.arange(len(self.offsets))
         return [int(position) for position in position_by_offset[values - self.low]]
 
 
-def _member_of(positions: Places, start: int = 0) -> Member:
+def _member_of(positions: Indices, start: int = 0) -> Member:
     return lambda member: positions[start + member]

@@ -18,7 +18,7 @@ from dpselect.errors import ParameterError
 Scores = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Floats = npt.NDArray[np.float64]
 
-LEAST_RATE, LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (float_exp.py)
+MIN_RATE, MAX_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (float_exp.py)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,9 +35,9 @@ class Weights:
     factors: Sequence[Fraction] | None = None
 
     def __post_init__(self) -> None:
-        if not LEAST_RATE < self.rate < LARGEST_RATE:
+        if not MIN_RATE < self.rate < MAX_RATE:
             raise ParameterError("epsilon / sensitivity", "be between 2^-900 and 2^900", "a value outside")
-        if self.factors is not None and not all(LEAST_RATE < f < LARGEST_RATE for f in _different(self.factors)):
+        if self.factors is not None and not all(MIN_RATE < f < MAX_RATE for f in _distinct_factors(self.factors)):
             raise ParameterError("delta", "be at least 2^-900", "a smaller value")
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class Weights:
         """Compute the logarithm of every factor, of one that stands for many once."""
         if self.factors is None:
             return None
-        log_by_factor = {id(factor): log(factor) for factor in _different(self.factors)}
+        log_by_factor = {id(factor): log(factor) for factor in _distinct_factors(self.factors)}
         return np.array([log_by_factor[id(factor)] for factor in self.factors], dtype=np.float64)
 
     def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
@@ -94,7 +94,7 @@ class Weights:
         return np.array([_nearest_float(self.rate * (reference - s)) for s in scores], dtype=np.float64)
 
 
-def _different(factors: Sequence[Fraction]) -> Iterable[Fraction]:
+def _distinct_factors(factors: Sequence[Fraction]) -> Iterable[Fraction]:
     """Return the factors, one that stands for many candidates once."""
     return {id(factor): factor for factor in factors}.values()
 

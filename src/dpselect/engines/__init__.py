@@ -1,6 +1,6 @@
-"""Engines: the only rooms that see rows. One Protocol (port.py), one family of files per engine.
+"""Engines: the only rooms that see rows. One engine (sql/), over one family of files per database.
 
-Rooms outside of the trusted base import from here: where rows are and in which state, and what a filter means.
+Other rooms import from here: the engine, where rows are and in which state, and what a filter means.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dpselect.engines.address import Address, SourceKind
     from dpselect.engines.duckdb.engine import DuckDBEngine
     from dpselect.engines.identity import file_bytes, identify_source
-    from dpselect.engines.port import Engine
     from dpselect.engines.row_filter import parse as parse_filter
     from dpselect.engines.sources.scans.declarations import parse_type
+    from dpselect.engines.sql.questions_by_group import Engine
 
 _HOMES = {
     "Address": "address",
     "DuckDBEngine": "duckdb.engine",
-    "Engine": "port",
+    "Engine": "sql.questions_by_group",
     "Grid": "dpselect.aggregates.value_counts",
     "SourceKind": "address",
     "Totals": "dpselect.aggregates.totals",

@@ -1,4 +1,4 @@
-"""Where rows are, and what their owner declares of them: which kind of place it is, found once, from its form alone."""
+"""Where rows are, and what their owner declares of them: which kind of source it is, known from its form alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import kind_of, prepared_path
-from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE, is_iceberg_object, is_lake
+from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE_PREFIXES, is_iceberg_object, is_lake
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Address:
                 kind = SourceKind.SPARK
             case str() if source.startswith(ICEBERG_PREFIX):
                 kind = SourceKind.ICEBERG
-            case str() if source.startswith(REMOTE):
+            case str() if source.startswith(REMOTE_PREFIXES):
                 kind = SourceKind.REMOTE
             case str() if "://" in source:
                 kind = SourceKind.OUTSIDE
@@ -111,11 +111,11 @@ class Address:
         return Address.parse(source, table, csv=self.csv, types=self.types)
 
     def with_package(self, package: str) -> Address:
-        """Return the same place, which no other package than this may read."""
+        """Return the same address, which no other package than this may read."""
         return replace(self, package=package)
 
     def with_types(self, types: Types) -> Address:
-        """Return the same place, of whose columns its owner declares these types."""
+        """Return the same address, of whose columns its owner declares these types."""
         return replace(self, types=types)
 
 

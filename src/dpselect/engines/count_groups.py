@@ -21,7 +21,7 @@ def histogram_of(
 ) -> CountGroups:
     """Return groups (count, items), most first, and then the items of the domain that have no row.
 
-    `item(place)` is the item that stands there among all seen ones, group after group. `seen_before(start, r)` is how
+    `item(position)` is the item at that position among all seen ones, group after group. `seen_before(start, r)` is how
     many seen numbers stand before the r-th unseen one.
     """
     counts, sizes = [row[0] for row in counts_and_sizes], [row[1] for row in counts_and_sizes]
@@ -60,14 +60,9 @@ class _Names:
         return start + member + self.seen_before(start, member) if unseen else int(self.item(index))
 
 
-def numbers_of(domain: Span) -> Sequence[int]:
-    """Return the numbers of a span as labels."""
-    return range(domain.start, domain.stop)
-
-
 def span_groups(domain: Span, numbers_and_users: Iterable[Sequence[Any]]) -> CountGroups:
     """Return all numbers of a span in their order, one group each, from those that some row has and their counts."""
     counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
     for number, users in numbers_and_users:
         counts[int(number) - domain.start] = users
-    return CountGroups.from_items(numbers_of(domain), counts)
+    return CountGroups.from_items(range(domain.start, domain.stop), counts)

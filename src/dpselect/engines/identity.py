@@ -21,7 +21,7 @@ from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.files import Files, find_files
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake
+from dpselect.engines.sources.tables import SQLITE_SIDE_FILES, STORE_PREFIXES, is_lake
 from dpselect.engines.sources.tables import redact_address as place_of_table
 from dpselect.errors import DataError, ParameterError
 
@@ -105,7 +105,9 @@ def _fingerprint(source: object) -> Json:
         from dpselect.engines.sources.iceberg_tables import state_files
 
         with suppress(OSError):
-            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state_files(source)] or None
+            return [
+                _stamp(path)[: -1 if path.endswith(SQLITE_SIDE_FILES) else None] for path in state_files(source)
+            ] or None
         return None
     files = _files(source)
     if files is None:
@@ -126,7 +128,7 @@ def _remote(address: str) -> str:
     public = place_of_table(address)
     if public == address:
         return public
-    hashed = address.encode() if address.startswith(STORES) else fresh_key()
+    hashed = address.encode() if address.startswith(STORE_PREFIXES) else fresh_key()
     return f"{public} {hashlib.sha256(hashed).hexdigest()}"
 
 

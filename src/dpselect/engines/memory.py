@@ -10,9 +10,9 @@ from pathlib import Path
 
 from dpselect.errors import DataError, SourceError, came
 
-VARIABLE = "DPSELECT_MEMORY"
+MEMORY_VARIABLE = "DPSELECT_MEMORY"
 GIB = 2**30
-LEAST_ADDRESS_SPACE = 3 * 2**29  # below it threads and allocators of the engine were seen to fail
+MIN_ADDRESS_SPACE = 3 * 2**29  # below it threads and allocators of the engine were seen to fail
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -22,16 +22,18 @@ _MEMINFO = Path("/proc/meminfo")
 
 def available_bytes() -> int | None:
     """Return the bytes that may be used: `DPSELECT_MEMORY`, else the least that the system grants; None if unknown."""
-    setting = os.environ.get(VARIABLE)
-    return min(_granted_bytes(), default=None) if setting is None else parse_size(VARIABLE, setting)
+    setting = os.environ.get(MEMORY_VARIABLE)
+    return min(_granted_bytes(), default=None) if setting is None else parse_size(MEMORY_VARIABLE, setting)
 
 
 def check_address_space() -> None:
     """Refuse where the engine would die in the middle, without a word or with a segmentation fault."""
     soft = _address_space()
-    if soft is not None and soft < LEAST_ADDRESS_SPACE:
-        came = f"{soft // 2**20} MiB of address space (ulimit -v), and the engine needs {LEAST_ADDRESS_SPACE // 2**20}"
-        raise DataError(f"this process may use {came}", f"ulimit -v unlimited; {VARIABLE} sets how much may be used")
+    if soft is not None and soft < MIN_ADDRESS_SPACE:
+        came = f"{soft // 2**20} MiB of address space (ulimit -v), and the engine needs {MIN_ADDRESS_SPACE // 2**20}"
+        raise DataError(
+            f"this process may use {came}", f"ulimit -v unlimited; {MEMORY_VARIABLE} sets how much may be used"
+        )
 
 
 def does_not_fit(needed: int) -> DataError:
@@ -39,7 +41,7 @@ def does_not_fit(needed: int) -> DataError:
     gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
     hint = (
         "keep fewer rows with where=, use a machine with more memory, or leave users' items in the engine "
-        f"(in_engine=True, --in-engine); {VARIABLE} sets how much may be used"
+        f"(in_engine=True, --in-engine); {MEMORY_VARIABLE} sets how much may be used"
     )
     return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpselect.engines.address import Address
 from dpselect.engines.sql.database import Database, ReadRequest
-from dpselect.engines.sql.questions_by_group import GroupedEngine
+from dpselect.engines.sql.questions_by_group import Engine
 from dpselect.errors import DataError, DpselectError, ParameterError, SourceError, UnknownSourceError
 
 SOURCES, ENGINES = "dpselect.sources", "dpselect.engines"
@@ -66,7 +66,7 @@ class Reader:
             raise self._other_type(offer)
         return offer
 
-    def open(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
+    def open(self, offer: Any, address: Address, arguments: Mapping[str, Any]) -> Engine:
         """Open the engine over what the package gave, and try its columns."""
         databases = list[Database]()
         with self.naming_errors():
@@ -87,7 +87,7 @@ class Reader:
 
     def _open_database(
         self, offer: Any, address: Address, arguments: Mapping[str, Any], databases: list[Database]
-    ) -> GroupedEngine:
+    ) -> Engine:
         if address.types:
             raise SourceError("types", "be left out for rows that another package counts", "some")
 
@@ -98,7 +98,7 @@ class Reader:
             databases.append(database)
             return database
 
-        return GroupedEngine(open_database, address, **arguments)
+        return Engine(open_database, address, **arguments)
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
@@ -110,7 +110,7 @@ class Reader:
 
     def _with_package(self, error: Exception) -> Exception:
         if not _is_ours(error):
-            return self.error("opens the source", f"a {type(error).__name__} {_place_of(error)}")
+            return self.error("opens the source", f"a {type(error).__name__} {_where_raised(error)}")
         if isinstance(error, UnknownSourceError):
             return self.error(f"is {_MUST_BE[self.entry_point.group]}", error.came)
         if isinstance(error, ParameterError):
@@ -128,8 +128,8 @@ class Reader:
                 except Exception as error:
                     if _is_ours(error):
                         raise
-                    place = f"a {type(error).__name__} {_place_of(error)}"
-                    raise DataError(f"{self} failed while it counted rows: {place}", self._hint(None)) from None
+                    raised = f"a {type(error).__name__} {_where_raised(error)}"
+                    raise DataError(f"{self} failed while it counted rows: {raised}", self._hint(None)) from None
 
             return call
 
@@ -152,7 +152,7 @@ class Reader:
         return SourceError("source", must, received, hint)
 
 
-def open_outside(address: Address, arguments: Mapping[str, Any], refused: UnknownSourceError) -> GroupedEngine:
+def open_outside(address: Address, arguments: Mapping[str, Any], refused: UnknownSourceError) -> Engine:
     """Open the engine of the one package that reads a source; raise `refused` if there is none."""
     readers = [
         Reader(entry_point)
@@ -181,7 +181,7 @@ def open_outside(address: Address, arguments: Mapping[str, Any], refused: Unknow
     raise SourceError(refused.parameter, refused.must, refused.came, f"no other package reads it; asked: {asked}")
 
 
-def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> GroupedEngine:
+def _open_rows(rows: object, address: Address, arguments: Mapping[str, Any]) -> Engine:
     """Open DuckDB's engine over rows in this process; a name of files is none."""
     from dpselect.engines.duckdb.engine import DuckDBEngine
 
@@ -215,7 +215,7 @@ def _is_ours(error: Exception) -> bool:
     return raised_here and isinstance(error, DpselectError)
 
 
-def _place_of(error: BaseException) -> str:
+def _where_raised(error: BaseException) -> str:
     """Return where an error was raised: its text may quote rows."""
     trace = _raised_at(error)
     return "" if trace is None else f"in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

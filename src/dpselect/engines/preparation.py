@@ -17,14 +17,14 @@ from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.database import counted_column
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import OBJECT, item_form, kind
+from dpselect.engines.duckdb.types import OBJECT, base_type, item_form
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.identity import identify_source
 from dpselect.engines.memory import parse_size
 from dpselect.engines.prepared.file import Rules, State, format_columns, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import ENDING, find_files, prepared_path
+from dpselect.engines.sources.files import PREPARED_EXTENSION, find_files, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sql.numbers import refuse_non_numbers
@@ -158,8 +158,10 @@ def _attached(workspace: Workspace, path: str) -> Iterator[None]:
 def path_of(to: object) -> str:
     """Return the path of a file of prepared data on this machine."""
     path = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
-    if not path.lower().endswith(ENDING) or ":/" in path or "\0" in path:
-        raise ParameterError("to", f"be the path of a file on this machine that ends in {ENDING}", came(path or to))
+    if not path.lower().endswith(PREPARED_EXTENSION) or ":/" in path or "\0" in path:
+        raise ParameterError(
+            "to", f"be the path of a file on this machine that ends in {PREPARED_EXTENSION}", came(path or to)
+        )
     return path
 
 
@@ -217,12 +219,12 @@ def _with_types(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
         except DataError as error:
             requirement, refused = (
                 "be columns whose values can be distinguished",
-                f"{name!r} of type {kind(types[name])}",
+                f"{name!r} of type {base_type(types[name])}",
             )
             raise ParameterError(parameter, requirement, refused, error.hint) from None
     for name in rules.weight:
         refuse_non_numbers(counted_column(name, types[name]), name)
-    if rules.time is not None and (text := counted_column(rules.time, types[rules.time]).undeclared) is not None:
+    if rules.time is not None and (text := counted_column(rules.time, types[rules.time]).undeclared_text) is not None:
         text.refuse("times")
     declared = {name: column.text for name, column in scan.declared.items() if name in rules.names}
     typed_rules = replace(rules, types=types, declared=declared)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.keys import Key
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.port import Engine, Tally
+from dpselect.engines.port import Tally
 from dpselect.errors import SourceError, UnknownSourceError, came
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
-
-__all__ = ["Engine", "open_engine"]
+    from dpselect.engines.sql.questions_by_group import Engine
 
 
 def open_engine(
@@ -53,14 +52,14 @@ def open_engine(
     match address.kind:  # only the engine that answers is imported
         case SourceKind.POSTGRES:
             from dpselect.engines.postgres.database import PostgresDatabase
-            from dpselect.engines.sql.questions_by_group import GroupedEngine
+            from dpselect.engines.sql.questions_by_group import Engine
 
-            return GroupedEngine(PostgresDatabase, address, **arguments)
+            return Engine(PostgresDatabase, address, **arguments)
         case SourceKind.SPARK:
             from dpselect.engines.spark.database import SparkDatabase
-            from dpselect.engines.sql.questions_by_group import GroupedEngine
+            from dpselect.engines.sql.questions_by_group import Engine
 
-            return GroupedEngine(SparkDatabase, address, **arguments)
+            return Engine(SparkDatabase, address, **arguments)
         case _:
             from dpselect.engines.duckdb.engine import DuckDBEngine
 

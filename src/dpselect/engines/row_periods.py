@@ -18,61 +18,64 @@ from dpselect.engines.filters.values import Value, column_value
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
 
-TIME = "dpselect_time"
-_TIME = Name(TIME)
-FEW = 8
+TIME_COLUMN = "dpselect_time"
+_TIME = Name(TIME_COLUMN)
+MAX_RUNS_IN_CONDITION = 8
 """Stretches of time that stand in one condition, which a reader may use to leave others out."""
 
 
 @dataclass(frozen=True)
 class RowPeriods:
-    """The time of a row, for one engine: `inside` says which rows count, `place` in which period."""
+    """The time of a row, for one engine: `condition_in_periods` is of rows that count, `position_sql` their period."""
 
     periods: Periods
     spelling: Spelling
     value: Value  # of the column
-    in_utc: bool  # is it a moment, or what the clocks showed?
+    is_moment: bool  # is it a moment, or what the clocks showed?
 
     @property
-    def moment(self) -> str:
+    def moment_sql(self) -> str:
         """The SQL of the time itself, as it is compared; null where it cannot be read."""
         return self._writer(self.value).value(self._time).sql
 
     @property
-    def several(self) -> bool:
+    def has_several(self) -> bool:
         """True where there are several periods, in each of which a user is another user."""
         return len(self.periods.all) > 1
 
     @property
-    def inside(self) -> str:
-        """The SQL condition that a row is in one of the periods, or, where `but` says the rest, in their reach."""
-        ends = self.periods.runs if self._in_short else [(self.periods.all[0], self.periods.all[-1])]
+    def condition_in_reach(self) -> str:
+        """The SQL condition that a row is in one of the periods, or between them if `where_in_no_gap` says the rest."""
+        ends = self.periods.runs if self._is_one_condition else [(self.periods.all[0], self.periods.all[-1])]
         runs = [
-            Operation("AND", (self._compared(">=", first.start), self._compared("<", last.stop)))
+            Operation("AND", (self._compare_with(">=", first.start), self._compare_with("<", last.stop)))
             for first, last in ends
         ]
         return self._writer(self.value).condition(runs[0] if len(runs) == 1 else Operation("OR", tuple(runs)))
 
     @property
-    def column(self) -> str:
-        """The time itself as a column for `place`."""
-        return f"{self.moment} AS {TIME}"
+    def time_column_sql(self) -> str:
+        """The time itself as a column for `position_sql`."""
+        return f"{self.moment_sql} AS {TIME_COLUMN}"
 
     @property
-    def all(self) -> str:
+    def condition_in_periods(self) -> str:
         """The SQL condition that a row is in one of the periods, however long it is."""
-        return f"({self.inside})" + (f" AND {self._gaps.replace(TIME, f'({self.moment})')}" if self._gaps else "")
+        gap_condition = self._gap_condition.replace(TIME_COLUMN, f"({self.moment_sql})")
+        return f"({self.condition_in_reach})" + (f" AND {gap_condition}" if gap_condition else "")
 
     def position_sql(self, position_form: Callable[[int], str]) -> str:
-        """Return the SQL of the position among the periods, for rows that are in one and have `column`.
+        """Return the SQL of the position among the periods, for rows that are in one and have `time_column_sql`.
 
-        `written` is the SQL of a place.
+        `position_form` compiles a position.
         """
-        return self._last([(period.start, position_form(position)) for position, period in enumerate(self.periods.all)])
+        return self._search(
+            [(period.start, position_form(position)) for position, period in enumerate(self.periods.all)]
+        )
 
     @property
-    def gained(self) -> str:
-        """The SQL of a column w beside the place: -1 in the periods with which the others are compared, 1 elsewhere.
+    def sign_column_sql(self) -> str:
+        """The SQL of a column w beside the position: -1 in the periods with which the others are compared, 1 elsewhere.
 
         Of losses it is the other way round. There is none, but nothing, where none are compared.
         """
@@ -83,26 +86,26 @@ class RowPeriods:
         return f", {self.position_sql(signs.__getitem__)} AS w"
 
     @property
-    def but(self) -> str:
-        """The WHERE that leaves out gaps between periods, for rows that have `column`; nothing where `inside` does."""
-        return f" WHERE {self._gaps}" if self._gaps else ""
+    def where_in_no_gap(self) -> str:
+        """The WHERE that leaves out gaps between periods, for rows that have `time_column_sql`; else nothing."""
+        return f" WHERE {self._gap_condition}" if self._gap_condition else ""
 
     @property
-    def _gaps(self) -> str:
-        if self._in_short:
+    def _gap_condition(self) -> str:
+        if self._is_one_condition:
             return ""
         ends = [mark for first, last in self.periods.runs for mark in ((first.start, "1"), (last.stop, "0"))]
-        return f"{self._last(ends)} = 1"
+        return f"{self._search(ends)} = 1"
 
     @property
-    def _in_short(self) -> bool:
+    def _is_one_condition(self) -> bool:
         """True if few comparisons are enough. Each of those with a text reads it anew."""
-        return len(self.periods.runs) <= (1 if self.value.kind == "text" else FEW)
+        return len(self.periods.runs) <= (1 if self.value.kind == "text" else MAX_RUNS_IN_CONDITION)
 
-    def _last(self, marks: Sequence[tuple[datetime.date, str]]) -> str:
+    def _search(self, marks: Sequence[tuple[datetime.date, str]]) -> str:
         """Return the SQL at the last of the days that has begun; half of them are left after each comparison."""
         kind = "timestamp" if self.value.kind == "text" else self.value.kind
-        writer = self._writer(replace(self.value, kind=kind, sql=TIME, safe=""))
+        writer = self._writer(replace(self.value, kind=kind, sql=TIME_COLUMN, safe=""))
 
         def search(low: int, high: int) -> str:
             if high - low == 1:
@@ -117,17 +120,17 @@ class RowPeriods:
     def _time(self) -> Node:
         return Operation("CAST", (_TIME,), ("timestamp",)) if self.value.kind == "text" else _TIME
 
-    def _compared(self, sign: str, day: datetime.date) -> Operation:
+    def _compare_with(self, sign: str, day: datetime.date) -> Operation:
         return Operation(sign, (self._time, self._constant(day)))
 
     def _constant(self, day: datetime.date) -> Constant:
         if self.value.kind == "date":
             return Constant(day)
-        begins = self.periods.midnight(day, in_utc=self.in_utc)
+        begins = self.periods.midnight(day, in_utc=self.is_moment)
         return Constant(begins.replace(tzinfo=datetime.UTC) if self.value.type_name == self.spelling.zoned else begins)
 
     def _writer(self, value: Value) -> Writer:
-        return Writer({TIME: value}, self.spelling)
+        return Writer({TIME_COLUMN: value}, self.spelling)
 
 
 def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:
@@ -140,7 +143,7 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
         requirement = "be a column of dates or timestamps"
         hint = "use a view or a frame in which it is one; dps.TimeText(unit=...) declares numbers that count from 1970"
         raise SourceError("time", requirement, f"a column of {sql_type.name}", hint)
-    zoned = "ZONE" in (sql_type.duckdb or "")
+    zoned = "ZONE" in (sql_type.duckdb_type or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
-    return RowPeriods(periods, spelling, value, in_utc=zoned)
+    return RowPeriods(periods, spelling, value, is_moment=zoned)

@@ -12,21 +12,18 @@ MAX_VALUE_BYTES = 1 << 20
 Nobody's value may fill the memory that everybody's question needs. A line of a text file is no longer, either.
 """
 
-NUMBER = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
+NUMBER_PATTERN = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
 """A regular expression for the whole text, without a backslash; RE2, Java and PostgreSQL read it alike."""
-LETTERS = 1000
+MAX_NUMBER_LETTERS = 1000
 """A number has fewer letters: what is longer is no number anywhere, and no engine need read it."""
-
-WHOLE = "(0|-?[1-9][0-9]{0,18})"
-"""A whole number in the digits that Python gives it."""
 
 TYPE_MARK = "\x01"
 TEXT, TRUTH, BYTES, DATE, MOMENT, ZONED, TIME = "sbxdmzt"
-MIDDLE = 0xEC00  # of the letters of numbers, which nothing else has: a private area of Unicode
-INFINITY = f"{TYPE_MARK}{chr(MIDDLE + LETTERS)}Infinity"
-LESS_INFINITY = f"{TYPE_MARK}{chr(MIDDLE - LETTERS)}-Infinity"
+MIDDLE_NUMBER_MARK = 0xEC00  # of the letters of numbers, which nothing else has: a private area of Unicode
+INFINITY = f"{TYPE_MARK}{chr(MIDDLE_NUMBER_MARK + MAX_NUMBER_LETTERS)}Infinity"
+MINUS_INFINITY = f"{TYPE_MARK}{chr(MIDDLE_NUMBER_MARK - MAX_NUMBER_LETTERS)}-Infinity"
 
-CAST = "cast it to text or to a number in the source"
+CAST_HINT = "cast it to text or to a number in the source"
 """What makes a column that is read of most types that are not."""
 
 
@@ -40,5 +37,5 @@ def sql_cast_hint(type_name: str) -> str:
     elif name in ("struct", "map"):
         remedy = "make a column of what is inside", "COLUMN['field'] AS field"
     else:
-        return CAST
+        return CAST_HINT
     return f'{remedy[0]}, in a view or frame: duckdb.sql("SELECT *, {remedy[1]} FROM rows")'

@@ -9,8 +9,8 @@ from typing import TypeVar
 from dpselect.errors import DpselectError
 
 T = TypeVar("T")
-POLL = 0.2  # seconds between two reports of progress
-THREAD = "dpselect"
+POLL_SECONDS = 0.2  # seconds between two reports of progress
+THREAD_NAME = "dpselect"
 
 
 def run_interruptible(
@@ -19,12 +19,12 @@ def run_interruptible(
     tell: Callable[[], object],
     stop: Callable[[], object],
     fixed_error: Callable[[BaseException], DpselectError],
-    name: str = THREAD,
+    name: str = THREAD_NAME,
 ) -> T:
-    """Return the result of `work`; meanwhile `tell` reports, and `stop` ends it if the caller's thread is interrupted.
+    """Return the result of `work`; `interrupt` ends it if the caller's thread is interrupted.
 
-    What an engine says can quote a row. So a failure is looked at, never raised: `said` puts it into words that were
-    written before any data were seen, and no traceback or context can carry its text. Errors of ours pass.
+    An engine's error can quote a row. So it is never raised: `fixed_error` returns one whose text was written before
+    any data were read, and no traceback or context can carry the engine's text. Errors of ours pass.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -41,12 +41,12 @@ def run_interruptible(
     thread = Thread(target=run, name=name)
     thread.start()
     try:
-        while not ended.wait(POLL):
+        while not ended.wait(POLL_SECONDS):
             tell()
     except BaseException:
         while not ended.is_set():  # again and again: what has not begun yet cannot hear it
             stop()
-            ended.wait(POLL)
+            ended.wait(POLL_SECONDS)
         raise
     finally:
         thread.join()

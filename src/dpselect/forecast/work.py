@@ -13,7 +13,7 @@ from typing import Protocol
 from dpselect._ground.domain import Listed, Span
 from dpselect._ground.keys import Key, key_columns
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.filters.cost import BYTES, RowCost
+from dpselect.engines.filters.cost import MAX_BYTES, RowCost
 from dpselect.engines.row_filter import parse as parse_filter
 from dpselect.queries.plan import Plan
 
@@ -96,7 +96,9 @@ def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, per
     def work(rows: int, text: int) -> float:
         return rows * seconds_per_row + text * (engine.byte + seconds_per_letter)
 
-    longest = work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (BYTES - BYTES_OF_A_ROW) * seconds_per_letter
+    longest = (
+        work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (MAX_BYTES - BYTES_OF_A_ROW) * seconds_per_letter
+    )
     margin = max(MARGIN * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
     return WorkBound(here=engine.start + _draw_seconds(plan, data), rows=rows)

@@ -31,7 +31,7 @@ _DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 _PLANS = Recent[Plan](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
-BOUND = ("max_items_per_user",)
+BOUND_PARAMETERS = ("max_items_per_user",)
 MOST_ITEMS = 10**6
 """Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
@@ -141,7 +141,7 @@ def parse_question(
     if "compared_with" in arguments:
         arguments["compared_with"] = _parse_compared(during, arguments["compared_with"], settings)
     plan = _plan_at_price(arguments, share, partial(paying, settings)).of(
-        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND
+        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND_PARAMETERS
     )
     _check_columns(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)

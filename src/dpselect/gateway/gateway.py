@@ -39,7 +39,7 @@ from dpselect.ledger import Standing
 from dpselect.release import Json
 
 _SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
-PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
+STOP_SECONDS = 20.0  # seconds that running questions are given when the gateway stops
 _LONGEST_KEY = 200  # characters of an idempotency key
 
 
@@ -92,7 +92,7 @@ class Gateway:
         """Stop after the running questions end, and release everything."""
         if self._renewal is not None:
             self._renewal.stop()
-        self.runner.stop(PATIENCE)
+        self.runner.stop(STOP_SECONDS)
         self.jobs.close()
         self.books.close()
         if self._folder_lock is not None:

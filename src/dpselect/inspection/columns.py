@@ -14,13 +14,13 @@ from functools import partial
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,
-    NOTHING,
+    NULL_TYPE,
     OBJECT,
     TEXTS,
+    base_type,
     filter_type,
     item_form,
-    kind,
-    nameable,
+    nameable_condition,
     number_form,
     user_form,
 )  # fmt: skip
@@ -84,7 +84,7 @@ class _Column:
     @property
     def is_text(self) -> bool:
         """True if the column is text in each part where it has values."""
-        kinds = {kind(sql_type) for sql_type in self.by_type if sql_type != NOTHING}
+        kinds = {base_type(sql_type) for sql_type in self.by_type if sql_type != NULL_TYPE}
         return bool(kinds) and kinds <= TEXTS | {"ENUM"}
 
 
@@ -154,7 +154,7 @@ class Columns:
                         column.fit = fit if column.fit is None else column.fit + fit
 
     def _can_fit(self, name: str, column: _Column, part: Part) -> bool:
-        in_part = any(other_part is part and sql_type != NOTHING for other_part, sql_type in column.types)
+        in_part = any(other_part is part and sql_type != NULL_TYPE for other_part, sql_type in column.types)
         return in_part and column.is_text and name not in self._intended_use.types
 
     # ---- sentences
@@ -200,11 +200,11 @@ class Columns:
         if (declared := use.types.get(name)) is not None:
             description = f"{declared.text}, as you declare: {self._describe_declared(column, name, declared)}"
             return description + _unusable_as(declared.type)
-        types = {sql_type: part.path for sql_type, part in column.by_type.items() if sql_type != NOTHING}
+        types = {sql_type: part.path for sql_type, part in column.by_type.items() if sql_type != NULL_TYPE}
         if len(types) > 1 and common_type(types) is None:
             return self._describe_unequal(name, column)
         if not column.is_text:
-            sql_type = common_type(types) or NOTHING
+            sql_type = common_type(types) or NULL_TYPE
             if name == use.time and sql_type in INTEGERS and (proposal := self._propose_times(column, name)):
                 return self._describe_proposal(name, column, proposal, format_type(sql_type))
             unreadable = self._describe_unreadable(name, column)
@@ -237,7 +237,7 @@ class Columns:
         return propose_epoch(unit) if is_epoch else None
 
     def _describe_unequal(self, name: str, column: _Column) -> str:
-        types = {sql_type: part for sql_type, part in column.by_type.items() if sql_type != NOTHING}
+        types = {sql_type: part for sql_type, part in column.by_type.items() if sql_type != NULL_TYPE}
         types_and_files = " and ".join(f"{format_type(sql_type)} in {part.path}" for sql_type, part in types.items())
         missing_by_type: dict[DeclaredType, _MissingValues] = {}
         for sql_type in dict.fromkeys((proposed_type(types), "DOUBLE")):
@@ -245,7 +245,7 @@ class Columns:
                 if sql_type is not None:
                     missing_by_type[DeclaredType(sql_type)] = self._count_missing(column, name, DeclaredType(sql_type))
         if not missing_by_type:
-            are_times = {kind(sql_type) for sql_type in types} <= _TIMES
+            are_times = {base_type(sql_type) for sql_type in types} <= _TIMES
             hint = (
                 "; TIME(zone='...') says where the clocks stood that showed times without a zone" if are_times else ""
             )
@@ -294,10 +294,12 @@ class Columns:
     def _describe_unreadable(self, name: str, column: _Column) -> str:
         """Describe values of a declared type that are missing nevertheless."""
         checked = FLOATS | _TIMES
-        if not any(kind(sql_type) in checked for sql_type in column.by_type):
+        if not any(base_type(sql_type) in checked for sql_type in column.by_type):
             return ""
         condition_of_type = {
-            sql_type: f"NOT ({nameable(quoted(name), sql_type)})" if kind(sql_type) in checked else "false"
+            sql_type: f"NOT ({nameable_condition(quoted(name), sql_type)})"
+            if base_type(sql_type) in checked
+            else "false"
             for sql_type in column.by_type
         }
         with contextlib.suppress(DataError):  # a file whose values cannot be read has a finding of its own
@@ -313,7 +315,7 @@ def _with_row_numbers(source: str) -> str:
 
 
 def _type_as_read(sql_type: str) -> str:
-    return "VARCHAR" if kind(sql_type) == "ENUM" else sql_type
+    return "VARCHAR" if base_type(sql_type) == "ENUM" else sql_type
 
 
 def _in_batches(columns: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -322,11 +324,11 @@ def _in_batches(columns: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def format_type(sql_type: str) -> str:
     """Format a type for messages, without names of its own, such as the members of an ENUM."""
-    if sql_type == NOTHING:
+    if sql_type == NULL_TYPE:
         return "nothing but missing values"
     if sql_type == OBJECT:
         return "values each of its own type"
-    return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if kind(sql_type) == "DECIMAL" else kind(sql_type)
+    return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if base_type(sql_type) == "DECIMAL" else base_type(sql_type)
 
 
 def possible_uses(sql_type: str) -> list[str]:
@@ -335,7 +337,7 @@ def possible_uses(sql_type: str) -> list[str]:
     for use, form in (("user", user_form), ("item", item_form), ("number", number_form)):
         with contextlib.suppress(DataError):
             form("x", sql_type)
-            uses += [use] if use != "number" or kind(sql_type) not in TEXTS else []
+            uses += [use] if use != "number" or base_type(sql_type) not in TEXTS else []
     return [*uses, "time"] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else uses
 
 

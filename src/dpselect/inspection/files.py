@@ -73,7 +73,7 @@ def _record_fault(
 
 
 def _is_record(workspace: Workspace, line: str) -> bool:
-    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line, 0 AS place)', ['v'])}"
+    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line, 0 AS file_index)', ['v'])}"
     return bool(workspace.fetch(sql, [line])[0][0])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import kind
+from dpselect.engines.duckdb.types import base_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
@@ -45,7 +45,7 @@ class Part:
         """
         types = self.scan.types(workspace, columns)
         forms = ", ".join(
-            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if kind(types[name]) == "ENUM" else quoted(name)
+            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if base_type(types[name]) == "ENUM" else quoted(name)
             for name in columns
         )
         with self.scan.rows(workspace, columns) as source:
@@ -126,7 +126,7 @@ def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Itera
 
 def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
     """Yield the number of lines in which a key has the name of a folder, which is read in its place."""
-    without_folders = replace(scan, inside=replace(scan.inside, names=()), folders=())
+    without_folders = replace(scan, folder_columns=replace(scan.folder_columns, names=()), folders=())
     counts_sql = ", ".join(f"count({quoted(key)})" for key in scan.folders)
     with without_folders.rows(workspace, scan.folders) as source:
         ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counts_sql} FROM {source}")

@@ -8,19 +8,19 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.port import Engine
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.lines import JsonScan
-from dpselect.engines.sources.scans.parquet import LACKS
+from dpselect.engines.sources.scans.parquet import LACKS_COLUMN
 from dpselect.engines.sources.scans.scan import Scan
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, DpselectError, ParameterError
@@ -28,6 +28,9 @@ from dpselect.inspection.columns import Columns, IntendedUse
 from dpselect.inspection.files import file_findings
 from dpselect.inspection.parts import format_error, hidden_key_findings, key_findings, open_parts
 from dpselect.inspection.rows import row_findings
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 __all__ = ["Inspection", "IntendedUse", "inspect", "missing_as_declared"]
 
@@ -165,7 +168,7 @@ def _row_findings(open_engine: Callable[[Types], Engine], declared: Types, propo
 def _is_of_schema(error: DpselectError) -> bool:
     """Return whether an error is about the files and their types, which are explained here."""
     if isinstance(error, ParameterError):
-        return error.parameter in ("source", "types") or error.came.endswith(LACKS)
+        return error.parameter in ("source", "types") or error.came.endswith(LACKS_COLUMN)
     return isinstance(error, DataError)
 
 

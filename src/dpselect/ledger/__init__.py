@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.charge import ZERO, Ceiling, Charge, format_decimal, parse_grant
     from dpselect.ledger.entry import Entry, EntryKind, Pending, Reservation, ReservationOutcome, hash_question
     from dpselect.ledger.ledger import Ledger
-    from dpselect.ledger.places import create_store, open_store
+    from dpselect.ledger.locations import create_store, open_store
     from dpselect.ledger.port import Cell, Store, StoreDialect
     from dpselect.ledger.question import STATED, Fingerprint, fingerprint, typed_name
     from dpselect.ledger.receipts import Priced, Quote, cost_and_rest, quote_price
@@ -70,7 +70,7 @@ _HOMES = {
     "clean_name": "account",
     "computer_user": "account",
     "cost_and_rest": "receipts",
-    "create_store": "places",
+    "create_store": "locations",
     "default_unit": "account",
     "fingerprint": "question",
     "format_cost": "dpselect._ground.budget_parts",
@@ -78,7 +78,7 @@ _HOMES = {
     "format_decimal": "charge",
     "hash_question": "entry",
     "key_to_text": "dpselect._ground.keys",
-    "open_store": "places",
+    "open_store": "locations",
     "parse_budget": "budget",
     "parse_grant": "charge",
     "parse_periods": "dpselect._ground.periods",

@@ -71,7 +71,7 @@ class Budget:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)
 
-    def __init__(self, *, epsilon: Number, delta: Number = parameters.DELTA) -> None:
+    def __init__(self, *, epsilon: Number, delta: Number = parameters.DEFAULT_DELTA) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._account = MemoryAccount(epsilon, parameters.probability("delta", delta, zero=True))
         self._payer = object()  # identifies the releases that it paid for
@@ -273,7 +273,7 @@ class LedgerBudget(Budget):
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
         with self.ledger() as ledger:
             apart = ledger.data_account(self.account.dataset).promise.apart
-        return usual_delta(apart / SET_ASIDE) if apart else parameters.DELTA
+        return usual_delta(apart / SET_ASIDE) if apart else parameters.DEFAULT_DELTA
 
     @property
     def sharing(self) -> Sharing:

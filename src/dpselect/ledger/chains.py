@@ -47,14 +47,14 @@ class _Level:
 
 
 class Chains:
-    """A walk along a ledger that finds the place of each entry in every chain that has it."""
+    """A walk along a ledger that finds the position of each entry in every chain that has it."""
 
     def __init__(self, header: Chain) -> None:
         first = genesis_digest(header.ledger, header.form)
         self._levels = [_Level(replace(header, entries=0, head=first), 0, first)]
         self._ended_chain: Chain | None = None  # the next entry must open the ledger after it
         self._closed = False
-        self.former_places: list[tuple[int, str]] = []  # number and digest of the last entry, in each former chain
+        self.former_positions: list[tuple[int, str]] = []  # number and digest of the last entry, in each former chain
 
     @property
     def head(self) -> str:
@@ -62,7 +62,7 @@ class Chains:
         return self._levels[0].head
 
     def problems(self, entry: Entry) -> Iterator[str]:
-        """Add the next entry, and yield what is wrong with its place."""
+        """Add the next entry, and yield what is wrong with its position."""
         inner = self._levels[-1]
         if self._closed:
             yield "was written after the ledger was closed"
@@ -82,7 +82,7 @@ class Chains:
         if entry.kind is EntryKind.CONTINUES:
             chain = parse_chain(entry.terms)
             self._levels.append(_Level(chain, entry.number, genesis_digest(chain.ledger, chain.form)))
-        self.former_places = [(entry.number - level.offset, level.head) for level in self._levels[1:]]
+        self.former_positions = [(entry.number - level.offset, level.head) for level in self._levels[1:]]
         yield from self._end_of_chain(entry)
 
     def _end_of_chain(self, entry: Entry) -> Iterator[str]:
@@ -102,7 +102,7 @@ class Chains:
     def is_former_head(self, head: str, entry: Entry) -> bool:
         """Return whether a former chain has this head, so far or when it was closed."""
         opened_from = [parse_chain(entry.terms).head] if entry.kind is EntryKind.OPENED else []
-        return head in (*(digest for _, digest in self.former_places), *opened_from)
+        return head in (*(digest for _, digest in self.former_positions), *opened_from)
 
     def problems_at_the_end(self) -> Iterator[str]:
         """Yield problems if entries were not carried over, or the ledger was not opened."""
@@ -118,4 +118,4 @@ def former_entries(header: Chain, entries: Iterable[Entry]) -> Iterator[tuple[in
     for entry in entries:
         for _ in chains.problems(entry):
             pass  # `verify` reports them
-        yield from ((number, digest, entry) for number, digest in chains.former_places if number)
+        yield from ((number, digest, entry) for number, digest in chains.former_positions if number)

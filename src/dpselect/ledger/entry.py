@@ -151,7 +151,7 @@ class ReservationOutcome:
 
 @dataclass(frozen=True)
 class Draft:
-    """The contents of an entry before it has a place in the chain."""
+    """The contents of an entry before it has a position in the chain."""
 
     kind: EntryKind
     account: Account

@@ -21,7 +21,7 @@ from dpselect.ledger.charge import ZERO, Charge, check_text, format_amount, pars
 from dpselect.ledger.declaration import Declaration
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, Reservation, ReservationOutcome
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import LedgerPlace, create_store, open_store
+from dpselect.ledger.locations import LedgerLocation, create_store, open_store
 from dpselect.ledger.records import Records
 from dpselect.ledger.session import Session
 from dpselect.ledger.sql import build_tables, check_format
@@ -51,12 +51,12 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)
 
-    def __init__(self, where: LedgerPlace) -> None:
+    def __init__(self, where: LedgerLocation) -> None:
         """Open the ledger that is there."""
         self._session = Session(open_store(where), check_format)
 
     @staticmethod
-    def create(where: LedgerPlace) -> Ledger:
+    def create(where: LedgerLocation) -> Ledger:
         """Make a new ledger; an existing one is never overwritten.
 
         Args:
@@ -67,7 +67,7 @@ class Ledger:
         return ledger
 
     @staticmethod
-    def upgrade(old: LedgerPlace, new: LedgerPlace) -> Ledger:
+    def upgrade(old: LedgerLocation, new: LedgerLocation) -> Ledger:
         """Make a ledger of today's format that continues an old one, and close the old one.
 
         Every entry is carried over: promises, quotas, what was spent and is reserved, stored answers. The old ledger
@@ -76,7 +76,7 @@ class Ledger:
 
         Args:
             old: A path, or a postgresql:// address.
-            new: The same of a place where there is no ledger.
+            new: The same of a location where there is no ledger.
         """
         from dpselect.ledger.upgrade import upgrade
 
@@ -415,7 +415,7 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({self._session.place!r})"
+        return f"Ledger({self._session.location!r})"
 
     @property
     def alive(self) -> bool:

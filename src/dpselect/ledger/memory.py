@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from fractions import Fraction
 
-from dpselect._ground.parameters import DELTA, rounded_down, rounded_up
+from dpselect._ground.parameters import DEFAULT_DELTA, rounded_down, rounded_up
 from dpselect._ground.processes import process_identity
 from dpselect.accounting.limits import Taken
 from dpselect.accounting.prices import Price, Spent
@@ -24,7 +24,7 @@ _DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a questi
 
 def usual_delta(delta: Fraction) -> Fraction:
     """Return the delta of a question that needs one and names none, of a budget with this delta."""
-    return min(DELTA, delta * _DELTA_SHARE)
+    return min(DEFAULT_DELTA, delta * _DELTA_SHARE)
 
 
 class MemoryAccount:

@@ -25,20 +25,20 @@ from dpselect.ledger.chains import closing_entry, opening_entry, shift_entry
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import LedgerPlace, create_store, is_empty, open_store
+from dpselect.ledger.locations import LedgerLocation, create_store, is_empty, open_store
 from dpselect.ledger.port import VERIFY_HINT, Store
 from dpselect.ledger.records import Records
 from dpselect.ledger.rows import used_row
 from dpselect.ledger.terms import Chain, format_chain, parse_chain
 
 
-def upgrade(old: LedgerPlace, new: LedgerPlace) -> None:
+def upgrade(old: LedgerLocation, new: LedgerLocation) -> None:
     """Make or finish the new ledger, and close the old one."""
     with closed_after(open_store(old)) as source:
         sql.check_format(source)
         closing = _last_entry(source)
         if closing is None or closing.kind is not EntryKind.CLOSED:
-            _check_place(new, source)
+            _check_location(new, source)
             closing = _carry_over(source, new)
     _open_new(new, closing)
 
@@ -49,8 +49,8 @@ def _last_entry(store: Store) -> Entry | None:
         return journal.entry(journal.meta().entries)
 
 
-def _check_place(new: LedgerPlace, source: Store) -> None:
-    """Refuse a place with another ledger, before anything is locked: it may even be the old one."""
+def _check_location(new: LedgerLocation, source: Store) -> None:
+    """Refuse a location with another ledger, before anything is locked: it may even be the old one."""
     if is_empty(new):
         return
     with closed_after(open_store(new)) as target, target.snapshot():
@@ -64,10 +64,10 @@ def _check_unfinished(target: Store, old: str) -> None:
         source_chain = journal.continued_from()
         if source_chain is None or source_chain.ledger == old:
             return
-    raise LedgerError(f"{target.place} is already there", "a ledger is never overwritten: name another place")
+    raise LedgerError(f"{target.location} is already there", "a ledger is never overwritten: name another place")
 
 
-def _carry_over(source: Store, new: LedgerPlace) -> Entry:
+def _carry_over(source: Store, new: LedgerLocation) -> Entry:
     """Carry out steps 1 to 4, and return the entry that closed the old ledger."""
     with source.transaction():
         journal = Journal(source)
@@ -75,7 +75,7 @@ def _carry_over(source: Store, new: LedgerPlace) -> Entry:
         problems = _problems(source)
         if problems:
             suffix = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
+            raise LedgerError(f"the ledger at {source.location} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
         with closed_after(_make_tables(new, old.ledger)) as target:
             new_chain = _copy_entries(journal, old, target)
         with closed_after(open_store(new)) as target:
@@ -92,7 +92,7 @@ def _problems(store: Store) -> list[str]:
     return problems
 
 
-def _make_tables(new: LedgerPlace, old: str) -> Store:
+def _make_tables(new: LedgerLocation, old: str) -> Store:
     """Make the tables of the new ledger, marked as unfinished and without entries."""
     empty = is_empty(new)
     store = create_store(new, may_exist=True) if empty else open_store(new)
@@ -114,7 +114,7 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
     with target.transaction():
         meta = copy.meta()
         if meta != Chain(ledger, sql.UNFINISHED, 0, meta.head):
-            raise LedgerError(f"the ledger at {target.place} was made anew by another upgrade", sql.UPGRADE_AGAIN)
+            raise LedgerError(f"the ledger at {target.location} was made anew by another upgrade", sql.UPGRADE_AGAIN)
         draft = Draft(EntryKind.CONTINUES, Account.for_ledger(), ZERO, terms=format_chain(old))
         last = chain_entry(draft, 1, meta.head)
         copy.write(last)
@@ -136,10 +136,10 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
 def _check_whole(target: Store, new_chain: Chain) -> None:
     """Check that the new ledger is what was carried over, and nothing else."""
     if Journal(target).meta() != replace(new_chain, form=sql.UNFINISHED):
-        raise LedgerError(f"the ledger at {target.place} was replaced while it was made", sql.UPGRADE_AGAIN)
+        raise LedgerError(f"the ledger at {target.location} was replaced while it was made", sql.UPGRADE_AGAIN)
 
 
-def _open_new(new: LedgerPlace, closing: Entry) -> None:
+def _open_new(new: LedgerLocation, closing: Entry) -> None:
     """Carry out step 5, once: open the ledger that the closing entry names."""
     new_chain = parse_chain(closing.terms)
     not_there = LedgerError(

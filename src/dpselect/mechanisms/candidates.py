@@ -97,7 +97,7 @@ def refuse_too_few(k: int, candidates: Candidates) -> None:
 
 
 def label_order(label: object) -> tuple[str, str]:
-    """Return a label's place among others: by itself, since a place among the counts, or in a mapping, is private."""
+    """Return what a label is ordered by: itself, since a position among the counts, or in a mapping, is private."""
     return type(label).__qualname__, repr(label)
 
 

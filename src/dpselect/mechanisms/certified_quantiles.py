@@ -102,8 +102,8 @@ class CertifiedQuantiles:
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> CertifiedValues:
         """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
-        users, source = values if isinstance(values, UsersAt) else self.grid.placed(values), secure(draws)
-        positions = self.quantiles.places(users, source)
+        users, source = values if isinstance(values, UsersAt) else self.grid.indices_of(values), secure(draws)
+        positions = self.quantiles.grid_indices(users, source)
         released = [self.grid.value(position) for position in positions]
         ends = [(group[0], group[-1]) for _, group in _equal(positions, released)]
         cells = count_cells(users, ends)
@@ -193,11 +193,11 @@ def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> Plan:
 def count_cells(users: UsersAt | Integers, ends: Sequence[tuple[int, int]]) -> list[int]:
     """Count the users below the first of ascending stretches, in it, between it and the next, ..., above the last.
 
-    A stretch has the places from its first to its last one. Every user is in exactly one of these cells.
+    A stretch has the points from its first to its last one. Every user is in exactly one of these cells.
     """
     if isinstance(users, UsersAt):
         sums = np.concatenate([[0], np.cumsum(users.users)])
-        ranges = [(users.places.searchsorted(a, "left"), users.places.searchsorted(b, "right")) for a, b in ends]
+        ranges = [(users.indices.searchsorted(a, "left"), users.indices.searchsorted(b, "right")) for a, b in ends]
         cumulative, total = [int(sums[position]) for pair in ranges for position in pair], int(sums[-1])
     else:
         cumulative = [int(np.count_nonzero(is_below)) for a, b in ends for is_below in (users < a, users <= b)]
@@ -222,6 +222,6 @@ def _distinct(values: Sequence[object]) -> list[int]:
 
 
 def _equal(positions: Sequence[int], values: Sequence[object]) -> list[tuple[object, list[int]]]:
-    """Return the places of each distinct value: neighbouring points may be one number where floats hold no more."""
+    """Return the grid indices of each distinct value: neighbours may be one number where floats hold no more."""
     groups = groupby(zip(positions, values, strict=True), key=lambda pair: pair[1])
     return [(value, [position for position, _ in group]) for value, group in groups]

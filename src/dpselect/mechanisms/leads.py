@@ -57,7 +57,7 @@ def _remainders(shared: Law | None, multiple: int) -> list[tuple[int, float]]:
 
 
 def _gathered(law: Law, size: int, first: int) -> Law:
-    """Return the law of (place + first) // size, from its first cell on."""
+    """Return the law of (position + first) // size, from its first cell on."""
     padding = first % size
     padded = np.concatenate([np.zeros(padding), law, np.zeros(-(padding + len(law)) % size)])
     return np.asarray(padded.reshape(-1, size).sum(1), dtype=np.float64)

@@ -87,25 +87,25 @@ class Quantile:
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
         """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
-        users = values if isinstance(values, UsersAt) else self.grid.placed(values)
-        return [self.grid.value(position) for position in self.places(users, secure(draws))]
+        users = values if isinstance(values, UsersAt) else self.grid.indices_of(values)
+        return [self.grid.value(position) for position in self.grid_indices(users, secure(draws))]
 
-    def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """Draw the places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
-        return sorted(self.draw_place(users, q, draws) for q in self.shares)
+    def grid_indices(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
+        """Draw the grid indices of the quantiles, ascending: sorting never adds to the largest miss."""
+        return sorted(self.draw_grid_index(users, q, draws) for q in self.shares)
 
-    def draw_place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
-        """Draw one quantile's place on the grid."""
+    def draw_grid_index(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
+        """Draw one quantile's grid index."""
         near_rank = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
-            place_on_grid = near_rank.propose(q, self.rate(q) / q.denominator, draws)
-            if place_on_grid is not None:
-                return place_on_grid
+            grid_index = near_rank.propose(q, self.rate(q) / q.denominator, draws)
+            if grid_index is not None:
+                return grid_index
 
-    def near(self, places: Integers, q: Fraction) -> NearRank:
+    def near(self, indices: Integers, q: Fraction) -> NearRank:
         """Return the stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
         reach = Fraction(math.log(self.grid.points) + BEYOND) / self.rate(q)
-        return NearRank.rank(places, self.grid.points, q, reach.__ceil__())
+        return NearRank.rank(indices, self.grid.points, q, reach.__ceil__())
 
     def gap(self, beta: float) -> Fraction:
         """Return by how many users no quantile misses its rank, but with probability beta. Some point has miss 0.
@@ -132,10 +132,10 @@ class Stretches:
         """Return the points from start to before stop, in order, with more users below and above all of them."""
         users_before = (
             np.concatenate([[0], np.cumsum(users.users)]) + below_all
-        )  # below the gap before each place, and at last
+        )  # below the gap before each index, and at last
         total = int(users_before[-1]) + above_all
-        starts, ends, below, above = (np.empty(2 * len(users.places) + 1, dtype=np.int64) for _ in range(4))
-        starts[0], starts[1::2], starts[2::2] = start, users.places, users.places + 1
+        starts, ends, below, above = (np.empty(2 * len(users.indices) + 1, dtype=np.int64) for _ in range(4))
+        starts[0], starts[1::2], starts[2::2] = start, users.indices, users.indices + 1
         ends[:-1], ends[-1] = starts[1:], stop
         below[::2], below[1::2] = users_before, users_before[:-1]
         above[::2], above[1::2] = total - users_before, total - users_before[1:]
@@ -160,7 +160,7 @@ class NearRank:
     stretches: Stretches
     before: int = 0
     behind: int = 0
-    places: Integers | None = None
+    indices: Integers | None = None
 
     @classmethod
     def all(cls, users: UsersAt, points: int) -> NearRank:
@@ -168,29 +168,29 @@ class NearRank:
         return cls(Stretches.between(users, 0, points))
 
     @classmethod
-    def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> NearRank:
-        """Return the points between the values that stand `reach` ranks below and above the rank q of all places."""
-        n = len(places)
+    def rank(cls, indices: Integers, points: int, q: Fraction, reach: int) -> NearRank:
+        """Return the points between the values that stand `reach` ranks below and above the rank q of all users."""
+        n = len(indices)
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
         if first == 0 and last == n - 1:
-            return cls.all(UsersAt.counted(np.sort(places)), points)
-        lower, near_places = enclosing_places(places, first, last)
-        near_places.partition([first - lower, last - lower])
-        low, high = int(near_places[first - lower]), int(near_places[last - lower])
-        inner = UsersAt.counted(np.sort(near_places[(near_places > low) & (near_places < high)]))
-        below = lower + int(np.count_nonzero(near_places < low))
-        above = n - lower - int(np.count_nonzero(near_places <= high))
+            return cls.all(UsersAt.counted(np.sort(indices)), points)
+        lower, near_indices = enclosing_indices(indices, first, last)
+        near_indices.partition([first - lower, last - lower])
+        low, high = int(near_indices[first - lower]), int(near_indices[last - lower])
+        inner = UsersAt.counted(np.sort(near_indices[(near_indices > low) & (near_indices < high)]))
+        below = lower + int(np.count_nonzero(near_indices < low))
+        above = n - lower - int(np.count_nonzero(near_indices <= high))
         ends = np.array([low, high] if low < high else [low], dtype=np.int64)
-        tied_users = np.array([np.count_nonzero(near_places == end) for end in ends], dtype=np.int64)
+        tied_users = np.array([np.count_nonzero(near_indices == end) for end in ends], dtype=np.int64)
         users = UsersAt(
-            np.concatenate([ends[:1], inner.places, ends[1:]]),
+            np.concatenate([ends[:1], inner.indices, ends[1:]]),
             np.concatenate([tied_users[:1], inner.users, tied_users[1:]]),
         )
         start, stop = (low if below else 0), (high + 1 if above else points)
-        return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
+        return cls(Stretches.between(users, start, stop, below, above), start, points - stop, indices)
 
     def propose(self, q: Fraction, rate: Fraction, draws: Draws) -> int | None:
-        """Propose a place in proportion to exp(-rate miss); None where one beyond the stretches was refused."""
+        """Propose a grid index in proportion to exp(-rate miss); None where one beyond the stretches was refused."""
         s = self.stretches
         beyond = [
             (0, self.before, self._least(q, 1)),
@@ -217,22 +217,22 @@ class NearRank:
 
     def _miss(self, point: int, q: Fraction) -> int:
         """Return the miss of one point, by counting all users."""
-        user_places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
-        below, above = int(np.count_nonzero(user_places < point)), int(np.count_nonzero(user_places > point))
-        return max(0, *overshoot(q, below, above, len(user_places)))
+        user_indices = self.indices if self.indices is not None else np.empty(0, dtype=np.int64)
+        below, above = int(np.count_nonzero(user_indices < point)), int(np.count_nonzero(user_indices > point))
+        return max(0, *overshoot(q, below, above, len(user_indices)))
 
 
-def enclosing_places(places: Integers, first: int, last: int) -> tuple[int, Integers]:
-    """Return how many places are lower, and all between two of them, among which those of these ranks are.
+def enclosing_indices(indices: Integers, first: int, last: int) -> tuple[int, Integers]:
+    """Return how many indices are lower, and all between two of them, among which those of these ranks are.
 
-    Two members of a sample enclose them, or, where they do not, all places are taken.
+    Two members of a sample enclose them, or, where they do not, all indices are taken.
     """
-    sample = np.sort(places[:: max(1, len(places) // SAMPLE)])
-    sampled_share, margin = len(sample) / len(places), 2 * math.isqrt(len(sample))
+    sample = np.sort(indices[:: max(1, len(indices) // SAMPLE)])
+    sampled_share, margin = len(sample) / len(indices), 2 * math.isqrt(len(sample))
     low = sample[max(0, math.floor(first * sampled_share) - margin)]
     high = sample[min(len(sample) - 1, math.ceil(last * sampled_share) + margin)]
-    enclosed, lower = places[(places >= low) & (places <= high)], int(np.count_nonzero(places < low))
-    return (lower, enclosed) if lower <= first and last < lower + len(enclosed) else (0, places.copy())
+    enclosed, lower = indices[(indices >= low) & (indices <= high)], int(np.count_nonzero(indices < low))
+    return (lower, enclosed) if lower <= first and last < lower + len(enclosed) else (0, indices.copy())
 
 
 Whole = TypeVar("Whole", int, Integers)

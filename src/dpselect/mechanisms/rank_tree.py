@@ -23,7 +23,7 @@ TRIED = 64  # exponents of the Chernoff bound: each of them proves a bound, and 
 class Rank(NamedTuple):
     """A rank in the tree: the ranks that its segment ends at, its rank in that, and whether nothing follows inside."""
 
-    place: int
+    position: int
     left: int
     right: int
     r: Fraction
@@ -91,12 +91,12 @@ class TreePaths:
         rate_and_log: dict[int, tuple[float, float]] = {}
         for rank in ranks:
             rate_of_rank = float(rate(rank.r))
-            rate_and_log[rank.place] = rate_of_rank, misses.log_many(rank, rate_of_rank)
-            path = {rank.place: 1.0}
+            rate_and_log[rank.position] = rate_of_rank, misses.log_many(rank, rate_of_rank)
+            path = {rank.position: 1.0}
             for end, weight in ((rank.left, float(1 - rank.r)), (rank.right, float(rank.r))):
                 for ancestor, a in shares[end].items():
                     path[ancestor] = path.get(ancestor, 0.0) + weight * a
-            shares[rank.place] = path
+            shares[rank.position] = path
         width = max(map(len, shares.values()))
         parts, logs = np.zeros((len(ranks), width)), np.zeros((len(ranks), width))
         for row in range(len(ranks)):

@@ -83,11 +83,11 @@ class RecursiveQuantiles:
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
         """Return the quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
-        users = values if isinstance(values, UsersAt) else self.grid.placed(values)
-        return [self.grid.value(position) for position in self.places(users, secure(draws))]
+        users = values if isinstance(values, UsersAt) else self.grid.indices_of(values)
+        return [self.grid.value(position) for position in self.grid_indices(users, secure(draws))]
 
-    def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
-        """Draw the places of the quantiles on the grid, ascending."""
+    def grid_indices(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
+        """Draw the grid indices of the quantiles, ascending."""
         grouped_users = users if isinstance(users, UsersAt) else UsersAt.counted(np.sort(users))
         return [cell // self.CELLS for cell in self.cut(grouped_users, draws)]
 
@@ -98,7 +98,7 @@ class RecursiveQuantiles:
         for rank in ordered(self.shares):
             grain = self.CELLS if rank.ends else 1  # what nobody is divided by may be a whole point
             segment = CellRange(spread, cells[rank.left], cells[rank.right], rank.r, self.rate(rank.r), grain)
-            cells[rank.place] = segment.draw(draws)
+            cells[rank.position] = segment.draw(draws)
         return [cells[i] for i in range(len(self.shares))]
 
     def gap(self, beta: float) -> Fraction:

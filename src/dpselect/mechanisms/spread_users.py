@@ -31,20 +31,20 @@ FITS = 2**61  # sums of a few such numbers fit into 64 bits
 class Spread:
     """The number of users whose value is below each cell, in parts of 1 / cells of a user."""
 
-    places: Integers
-    before: Integers  # users below each place, and all of them at last
+    indices: Integers
+    before: Integers  # users below each index, and all of them at last
     cells: int
 
     @classmethod
     def from_users(cls, users: UsersAt, cells: int) -> Spread:
         """Spread users who are counted at the points of a grid."""
-        return cls(users.places, np.concatenate([[0], np.cumsum(users.users)]).astype(np.int64), cells)
+        return cls(users.indices, np.concatenate([[0], np.cumsum(users.users)]).astype(np.int64), cells)
 
     def below(self, cell: int) -> int:
         """Count the parts of users below a cell."""
         point, inside = divmod(cell, self.cells)
-        i = int(np.searchsorted(self.places, point))
-        is_used = i < len(self.places) and int(self.places[i]) == point
+        i = int(np.searchsorted(self.indices, point))
+        is_used = i < len(self.indices) and int(self.indices[i]) == point
         parts = inside * (int(self.before[i + 1]) - int(self.before[i])) if is_used else 0
         return int(self.before[i]) * self.cells + parts
 
@@ -142,23 +142,23 @@ def _ends(segment: CellRange, whole_users: int) -> tuple[Integers, Parts]:
     many users is cut into pieces where they are within reach.
     """
     spread, first, last = segment.spread, segment.first, segment.last
-    cells, places, users_before = spread.cells, spread.places, spread.before
+    cells, indices, users_before = spread.cells, spread.indices, spread.before
     candidates_per_point = cells // segment.grain  # candidates of a point
     reach = max(1, (Fraction(math.log(last - first) + BEYOND) / segment.rate).__ceil__())
     reach = min(reach, int(users_before[-1]) + 1)
-    a = int(np.searchsorted(places, first // candidates_per_point))
-    b = int(np.searchsorted(places, (last - 1) // candidates_per_point, side="right"))
+    a = int(np.searchsorted(indices, first // candidates_per_point))
+    b = int(np.searchsorted(indices, (last - 1) // candidates_per_point, side="right"))
     i = max(a, int(np.searchsorted(users_before, whole_users - reach, side="right")) - 1)
     j = max(i, min(b, int(np.searchsorted(users_before, whole_users + reach + 1))))
     inner_range = (
-        first if i == a else int(places[i]) * candidates_per_point,
-        last if j == b else (int(places[j - 1]) + 1) * candidates_per_point,
+        first if i == a else int(indices[i]) * candidates_per_point,
+        last if j == b else (int(indices[j - 1]) + 1) * candidates_per_point,
     )
 
     widest = max(abs(int(users_before[a]) - whole_users), abs(int(users_before[b]) - whole_users)) + 1
     kind = np.int64 if segment.unit * widest < FITS else object  # Python's own integers have no end
     points, below, counts = (
-        places[i:j],
+        indices[i:j],
         (users_before[i:j] - whole_users).astype(kind),
         np.diff(users_before[i : j + 1]),
     )

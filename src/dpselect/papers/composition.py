@@ -155,8 +155,8 @@ def nonadaptive_delta(times: int, epsilon: Fraction, total: Fraction) -> Fractio
 def nonadaptive_epsilon(times: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the least total epsilon of `times` fixed epsilon-bounded-range steps at a delta, rounded up.
 
-    The search evaluates only the place of t that seems worst. If evaluating all places then finds a larger delta, it
-    repeats the search with all of them.
+    The search evaluates only the position of t that seems worst. If evaluating all positions then finds a larger delta,
+    it repeats the search with all of them.
     """
     if epsilon > LARGEST_EPSILON:
         raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
@@ -177,7 +177,7 @@ def _search(times: int, epsilon: Fraction, delta: Fraction, delta_at: Callable[.
 
 
 def _likely_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
-    """Return `nonadaptive_delta`, provided that delta rises and then falls with the place."""
+    """Return `nonadaptive_delta`, provided that delta rises and then falls with the position."""
     low, high = 0, times
     with ctx.workprec(PRECISION):
         while low < high:

@@ -1,6 +1,6 @@
 """Sets of ranks within a loss: counted, and drawn uniformly.
 
-A set of k ranks has loss at most m exactly when at least i of its ranks are below t_i, for every i. Only the places
+A set of k ranks has loss at most m exactly when at least i of its ranks are below t_i, for every i. Only the positions
 where t_i grows matter: between two of them lies a block of ranks, and at its end the set must hold at least so many.
 P_j(s) is the number of ways to hold s ranks up to the end of block j while keeping all that must be held there, a
 recursion of positive terms only, which a draw walks back:
@@ -46,7 +46,7 @@ class Paths:
 
     @classmethod
     def from_reach(cls, reach: Sequence[int]) -> Paths:
-        """Return the blocks between the places where reach grows, after the last i with t_i = i."""
+        """Return the blocks between the positions where reach grows, after the last i with t_i = i."""
         k = len(reach)
         first_rank_count = max((i for i, t in enumerate(reach, 1) if t == i), default=0)
         blocks: list[Block] = []

@@ -66,7 +66,7 @@ class Levels:
 
 
 def cuts(rate: Fraction, spread: int, log_ways: Callable[[int], float]) -> list[int]:
-    """Cut at 0, 1, the spread, and places beyond which less than about e^-45 of the mass is left (N(0) >= 1)."""
+    """Cut at 0, 1, the spread, and points beyond which less than about e^-45 of the mass is left (N(0) >= 1)."""
     kept_cuts, end = [spread], spread
     while end:
         nearer = ceil((log_ways(end) + NEGLIGIBLE) / float(rate))

@@ -46,7 +46,7 @@ class NoisyHistogram(Choice):
             parameters.whole_number("max_items_per_user", self.max_items_per_user, minimum=1)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """Return the place of the largest noisy count; whether counts are monotonic makes no difference here."""
+        """Return the index of the largest noisy count; whether counts are monotonic makes no difference here."""
         touched = min(self.max_items_per_user or among.count, among.count)
         moved = touched * (2 if self.neighbors is Neighbors.REPLACE_ONE else 1)
         rate = Fraction(self.epsilon) / (moved * Fraction(self.sensitivity))

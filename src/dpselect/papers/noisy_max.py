@@ -89,7 +89,7 @@ class _Contender:
 
     core: Core
     noise: Noise
-    candidate: tuple[int, int | None]  # a place near the best, any of its members; or beyond (group, member)
+    candidate: tuple[int, int | None]  # a position near the best, any of its members; or beyond (group, member)
     size: int
     shift: Fraction
     value: int  # V lies between value / 2^bits and (value + 1) / 2^bits

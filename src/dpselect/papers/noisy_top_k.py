@@ -177,7 +177,7 @@ class _Run:
             scores = np.array([*scores, cut], dtype=object)
         weights = Weights(scores, self.rate, np.append(sizes.astype(np.int64), 1).astype(np.int64))
         found = group_bernoullis(self.core, weights)
-        return [(int(groups[place]), count) for place, count in found if place < len(groups)]
+        return [(int(groups[position]), count) for position, count in found if position < len(groups)]
 
     def _left(self) -> Sizes:
         """Count how many of each group are not found yet."""

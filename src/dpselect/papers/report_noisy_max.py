@@ -55,7 +55,7 @@ class ReportNoisyMax(Choice):
         return law(self.rate, gaps.log_others(candidates), beta)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
-        """Return the place of the largest noisy score."""
+        """Return the index of the largest noisy score."""
         return noisy(draws).noisy_max(among.weights(self.rate), self.noise)
 
 

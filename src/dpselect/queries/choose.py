@@ -19,7 +19,6 @@ from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.candidates import Input, parse_candidates
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import TypeVar
 
+    from dpselect.engines import Engine
     from dpselect.queries.groups import InGroups
 
     Label = TypeVar("Label", default=Any)  # of a mapping; of other scores it cannot be known

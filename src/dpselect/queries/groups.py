@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, PureDP, Steps
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
@@ -30,6 +29,9 @@ from dpselect.release.answers.group_sentences import (
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Statement
 from dpselect.utility.union_accuracy import users_for
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
 FindGroups = Callable[[Draws, Progress | None], Any]

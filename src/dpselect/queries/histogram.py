@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, NamedDomain, Size, max_domain_size, refuse_large_domain
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.prices import Price, ceiling, divergence
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import (
     HistogramGaussian,
@@ -36,6 +35,9 @@ from dpselect.release.answers.outcome import DrawnItem, Outcome, write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -21,7 +21,6 @@ from dpselect._ground.parameters import Progress, check_keywords
 from dpselect._ground.privacy import ApproxDP, Privacy, SpentSteps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.engines import Engine
     from dpselect.release.answers.outcome import Outcome
     from dpselect.release.answers.target_accuracy import TargetAccuracy
     from dpselect.release.formatting import Json
@@ -471,7 +471,7 @@ def plan_question(
         if not largest_delta:
             hint = "make a budget with a delta, or give a domain where there is one"
             raise ParameterError("delta", "be in the budget for this question", "0", hint)
-        delta = three_digits(min(parameters.DELTA, largest_delta))
+        delta = three_digits(min(parameters.DEFAULT_DELTA, largest_delta))
 
     def plan_at(epsilon: Fraction) -> Plan:
         return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
-from dpselect.aggregates.unbounded import DIGITS, Unbounded
+from dpselect.aggregates.unbounded import POINT_DIGITS, Unbounded
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
 from dpselect.ledger import Budget, LedgerSource
 from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
@@ -33,6 +33,7 @@ from dpselect.release.statement import Kind, Ranked, Statement
 from dpselect.utility.price import price_for
 
 if TYPE_CHECKING:
+    from dpselect.engines import Engine
     from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]
@@ -238,8 +239,8 @@ class QuantilePlan(Plan):
         """State the promise."""
         mechanism, grid = self.mechanism, self.mechanism.grid
         if isinstance(grid, Unbounded):
-            parameters: dict[str, object] = {"q": mechanism.shares, "digits": DIGITS}
-            grid_sentence = quantile_sentences.describe_digits(DIGITS, grid.value(grid.points - 1), grid.step)
+            parameters: dict[str, object] = {"q": mechanism.shares, "digits": POINT_DIGITS}
+            grid_sentence = quantile_sentences.describe_digits(POINT_DIGITS, grid.value(grid.points - 1), grid.step)
         else:
             parameters = {"q": mechanism.shares, "bounds": grid.bounds}
             grid_sentence = quantile_sentences.describe_grid(*grid.bounds, grid.step)

@@ -17,7 +17,6 @@ from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
@@ -35,6 +34,7 @@ from dpselect.utility.price import price_for
 
 FEWEST_SHARED = 3  # groups of a user from which on numbers can gain by noise that they share
 if TYPE_CHECKING:
+    from dpselect.engines import Engine
     from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
 ALL = "users"  # the label of the number of all users

@@ -245,10 +245,10 @@ LISTED = ParameterKind(_parse_listed, "ITEMS", domain_to_json, domain_from_json,
 
 
 def _parse_measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
-    from dpselect.aggregates.measures import USERS, measures_of
+    from dpselect.aggregates.measures import USERS_MEASURE, measures_of
 
     measures, users = measures_of(value)
-    return (*([USERS] if users else []), *measures)
+    return (*([USERS_MEASURE] if users else []), *measures)
 
 
 MEASURES = ParameterKind(

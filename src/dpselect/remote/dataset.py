@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 _TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
-_BOUND = ("max_items_per_user",)
+_BOUND_PARAMETERS = ("max_items_per_user",)
 
 
 @check_keywords
@@ -120,7 +120,7 @@ def _again(*, fresh: bool) -> Body:
 
 def body_of_plan(plan: Plan, rows: RemoteDataset) -> Body:
     """Return the body of a question that was planned beforehand, with all it holds."""
-    plan = plan.of(rows, _BOUND)
+    plan = plan.of(rows, _BOUND_PARAMETERS)
     warn_if_weak(plan.ceiling)
     return plan.to_dict() | _row_fields(plan.question, rows)
 

@@ -22,13 +22,13 @@ from dpselect.verbs import check_question
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-PATIENCE = 60.0  # seconds
+TIMEOUT_SECONDS = 60.0  # seconds
 MAX_TOKEN_CHARACTERS = 4096  # characters of a token
 TOKEN = "DPSELECT_TOKEN"
 
 
 @check_keywords
-def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
+def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = TIMEOUT_SECONDS) -> Remote:
     """Connect to a gateway; nothing is sent before a question is asked.
 
     Args:

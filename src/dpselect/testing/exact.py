@@ -19,7 +19,7 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, Real
-from dpselect.draws.bernoullis import checked
+from dpselect.draws.bernoullis import refuse_non_weights
 from dpselect.draws.certified import CertifiedDraws
 from dpselect.draws.core import SLACK_BITS
 from dpselect.draws.gaussian_tails import Tail
@@ -208,7 +208,7 @@ class ExactDraws:
         self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: MonotoneProbability
     ) -> npt.NDArray[np.bool_]:
         """Follow one Bernoulli draw for each positive weight."""
-        checked(weights)
+        refuse_non_weights(weights)
         exact = [Fraction(w) / unit for w in weights.tolist()]
         return np.array([w > 0 and self.bernoulli(probability.at(w)) for w in exact], dtype=bool)
 

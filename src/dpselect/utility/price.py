@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dpselect._ground.budget_parts import percent
-from dpselect._ground.parameters import LARGEST_EPSILON, LEAST
+from dpselect._ground.parameters import MAX_EPSILON, MIN_EPSILON
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 
@@ -38,7 +38,7 @@ def number_at(index: int) -> Fraction:
     return Fraction(FIRST + offset, FIRST) * Fraction(10) ** decade
 
 
-def place_of(number: Fraction) -> int:
+def index_at_most(number: Fraction) -> int:
     """Return the index of the largest number of three digits that is at most this one."""
     decade = math.floor(math.log10(number))
     while number < Fraction(10) ** decade:
@@ -50,11 +50,11 @@ def place_of(number: Fraction) -> int:
 
 def three_digits(number: Fraction) -> Fraction:
     """Round down to three digits, so that the number can be named."""
-    return number_at(place_of(number))
+    return number_at(index_at_most(number))
 
 
-LOWEST, HIGHEST = place_of(LEAST), place_of(LARGEST_EPSILON)  # of any epsilon
-BOTTOM, TOP = place_of(Fraction(1, 10**6)), place_of(MOST_FOR_ACCURACY)  # of one that an accuracy costs
+LOWEST, HIGHEST = index_at_most(MIN_EPSILON), index_at_most(MAX_EPSILON)  # of any epsilon
+BOTTOM, TOP = index_at_most(Fraction(1, 10**6)), index_at_most(MOST_FOR_ACCURACY)  # of one that an accuracy costs
 
 
 # ---- for a share of a budget ---------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def by_share(
     An epsilon that is refused as too small counts as one that fits; where the last is such a one, its error is raised.
     """
     search = Search(make, part, share)
-    index = min(max(place_of(start), LOWEST), HIGHEST)
+    index = min(max(index_at_most(start), LOWEST), HIGHEST)
     while not search.done:
         search.look(index)
         index = search.next(index)
@@ -137,7 +137,7 @@ class Search(Generic[Asked]):
                 (u, v) = self.points[-2]
                 power = (y - v) / (x - u)
             aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
-            guess = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
+            guess = index_at_most(Fraction(math.exp(min(max(aim, math.log(MIN_EPSILON)), math.log(MAX_EPSILON)))))
         return min(max(guess, low + 1), high - 1)
 
 
@@ -151,7 +151,7 @@ def price_for(name: str, target: int, miss: Miss, cheaper: str) -> Fraction:
     double until there is an end on both sides, and then the middle is tried; so it is each fourth time, whatever else.
     What is returned has been tried, and so has the epsilon before it, which is not enough.
     """
-    low, high, guess, step, tries = BOTTOM - 1, TOP + 1, ceiling_place(Fraction(1)), 1, 0
+    low, high, guess, step, tries = BOTTOM - 1, TOP + 1, index_at_least(Fraction(1)), 1, 0
     while high - low > 1:
         epsilon, tries = number_at(guess), tries + 1
         reached = _tried(miss, epsilon)
@@ -159,7 +159,7 @@ def price_for(name: str, target: int, miss: Miss, cheaper: str) -> Fraction:
         low, high = (low, guess) if is_enough else (guess, high)
         if low == TOP:
             raise _refusal(name, target, reached, cheaper)
-        next_guess = guess if reached is None else ceiling_place(epsilon * (reached + 1) / (target + 1))
+        next_guess = guess if reached is None else index_at_least(epsilon * (reached + 1) / (target + 1))
         if low >= BOTTOM and high <= TOP and (tries % 4 == 0 or not low < next_guess < high):
             next_guess = (low + high) // 2
         elif not low < next_guess < high:
@@ -185,7 +185,7 @@ def _refusal(name: str, target: int, reached: int | Fraction | None, cheaper: st
     return ParameterError(name, requirement, target, f"a larger {name} is cheaper{cheaper}")
 
 
-def ceiling_place(epsilon: Fraction) -> int:
+def index_at_least(epsilon: Fraction) -> int:
     """Return the index of the first epsilon of three digits that is not below this one."""
-    below = place_of(epsilon)
+    below = index_at_most(epsilon)
     return max(BOTTOM, below if number_at(below) == epsilon else below + 1)

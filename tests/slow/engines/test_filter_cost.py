@@ -17,7 +17,7 @@ from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
-from dpselect.engines.filters.cost import BYTES, CONSTANTS, RowCost
+from dpselect.engines.filters.cost import CONSTANTS, MAX_BYTES, RowCost
 from dpselect.engines.filters.operations import _OPERATIONS
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Node, Operation
@@ -205,7 +205,7 @@ READS = [
     "substring(t, 1, 2) = 'b'", "t || 'a' = 'b'", "'a' || t = 'b'", "CASE WHEN n > 0 THEN t END = 'b'",
     "NULLIF(t, 'b') = 'b'",
 ]  # fmt: skip
-FITTING = ["b" * BYTES, "\u00e9" * (BYTES // 2), "\U0001f600" * (BYTES // 4)]
+FITTING = ["b" * MAX_BYTES, "\u00e9" * (MAX_BYTES // 2), "\U0001f600" * (MAX_BYTES // 4)]
 LONG = [text + "b" for text in FITTING]
 NUMBERS = ["1".ljust(casts.BYTES), "1".ljust(casts.BYTES + 1)]
 TEXTS = [*FITTING, *LONG, *NUMBERS]

@@ -346,7 +346,7 @@ def test_a_column_of_sqlite_that_is_gone_is_not_its_name(tmp_path):
         connection.execute("ALTER TABLE rows DROP COLUMN item")
     connection.close()
     with pytest.raises(sqlite3.OperationalError):
-        list(table.narrow([1], empty=False).rows)
+        list(table.select_columns([1], empty=False).rows)
 
 
 @pytest.mark.parametrize("kind", ["Delta", "Iceberg", "SQLite"])

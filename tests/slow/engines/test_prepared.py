@@ -17,8 +17,9 @@ from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
+from dpselect.engines import Engine
 from dpselect.engines.duckdb import engine as of_duckdb
-from dpselect.engines.port import Engine, PerUser
+from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
 from dpselect.flat import prepare
@@ -58,7 +59,7 @@ def _values(engine: Engine) -> list[object]:
         return [str(error)]
     found = [engine.users_at(GRID, which) for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN)]
     return [
-        *((at.places.tolist(), at.users.tolist()) for at in found),
+        *((at.indices.tolist(), at.users.tolist()) for at in found),
         int(engine.users_at(GRID, PerUser.RANDOM).users.sum()),
     ]
 
@@ -216,7 +217,7 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
         kept = engine.pairs()
         kept.weigh(np.ones(1, dtype=np.int64), KEY)
         database = engine._database
-        bounded = questions.keep_first(kept._pairs, "u, i", (1, database.secret(KEY)), database.dialect)
+        bounded = questions.keep_first(kept._pairs, "u, i", (1, database.secret_key_sql(KEY)), database.dialect)
         of_each = [item for _, item in database.rows(f"SELECT u, i FROM {bounded} ORDER BY u")]
     expected, deviation = len(names) / items, (len(names) / items * (1 - 1 / items)) ** 0.5
     assert all(abs(count - expected) < 6 * deviation for count in counts.values())

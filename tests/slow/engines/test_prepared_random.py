@@ -20,7 +20,7 @@ import pytest
 from dpselect._ground.periods import parse_periods
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
-from dpselect.engines.port import Engine
+from dpselect.engines import Engine
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 from tests.slow.engines.test_prepared import OTHERS, QUESTIONS, prepared

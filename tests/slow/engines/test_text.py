@@ -77,7 +77,7 @@ def cut(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
     workspace = Workspace()
     try:
         tokens = compile_tokens("t::VARCHAR", tokenizer)
-        found = workspace.rows(
+        found = workspace.fetch_unguarded(
             f"SELECT {tokens} FROM (SELECT unnest(?) AS t, unnest(?) AS n) ORDER BY n", [texts, list(range(len(texts)))]
         )
         return [row[0] for row in found]
@@ -306,14 +306,14 @@ def test_equal_texts_of_two_forms_are_one_word():
 
 def test_only_released_words_are_named(monkeypatch):
     said = []
-    inner = Workspace.rows
+    inner = Workspace.fetch_unguarded
 
     def rows(self, sql, values=()):
         found = inner(self, sql, values)
         said.append(str(found))
         return found
 
-    monkeypatch.setattr(Workspace, "rows", rows)
+    monkeypatch.setattr(Workspace, "fetch_unguarded", rows)
     source = {"user": [1, 1, 2], "item": ["open CANARY door", "open door", "open door"]}
     with DuckDBEngine(source, user="user", item="item", key=b"k") as engine:
         said.clear()

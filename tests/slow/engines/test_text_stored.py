@@ -30,7 +30,7 @@ def small_blocks(monkeypatch, tmp_path):
     """Blocks of 4 tokens, so that most cut a message in two; all of it in files."""
     for module in (user_sets, sorted_numbers, stored_sets, text):
         monkeypatch.setattr(module, "BLOCK", 4)
-    monkeypatch.setattr(text, "MANY", 0)
+    monkeypatch.setattr(text, "MAX_TOKENS_IN_MEMORY", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -55,7 +55,7 @@ def messages(seed: int) -> dict[str, list[object]]:
 def test_the_engine_has_the_same_tokens_on_disk_and_in_memory(monkeypatch, seed):
     found = []
     for many in (0, 10**6):
-        monkeypatch.setattr(text, "MANY", many)
+        monkeypatch.setattr(text, "MAX_TOKENS_IN_MEMORY", many)
         with DuckDBEngine(messages(seed), user="user", item="item", key=b"k") as engine:
             stream = engine.tokens(Tokenizer("spaces"))
             assert isinstance(stream.entries, UserSets if many else StoredSets)
@@ -78,7 +78,7 @@ def test_the_same_draws_release_the_same_n_grams(monkeypatch):
     data = dps.Dataset(messages(5), user="user", item=dps.Text("item", ngrams=(1, 2), tokenizer="spaces"))
     found = []
     for many in (0, 10**6):
-        monkeypatch.setattr(text, "MANY", many)
+        monkeypatch.setattr(text, "MAX_TOKENS_IN_MEMORY", many)
         for method in ("renyi-shaped", "greedy-geometric"):
             more = {} if method == "greedy-geometric" else {"max_items_per_user": 4}
             found.append(
@@ -100,6 +100,6 @@ def test_what_little_memory_cannot_hold_is_done_with_all_there_is(monkeypatch, i
             by_names(dps.Dataset(rows, user="user", item=item)).union(**ask, draws=SeededDraws(1)).labels
             == enough.labels
         )
-        patched.setenv(memory.VARIABLE, "5kB")
+        patched.setenv(memory.MEMORY_VARIABLE, "5kB")
         with pytest.raises(DataError, match="do not fit into memory"):
             by_names(dps.Dataset(rows, user="user", item=item)).union(**ask)

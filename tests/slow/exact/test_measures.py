@@ -37,8 +37,8 @@ GROUPS = [[], [[(0, 2.0)]], [[(0, 0.0)], [(0, 3.0), (1, 1.0)]]]
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_measures, "HALF", 2)
-    monkeypatch.setattr(measured_rows, "HALF", 2)
+    monkeypatch.setattr(of_measures, "HALF_OF_MEAN_STEPS", 2)
+    monkeypatch.setattr(measured_rows, "HALF_OF_MEAN_STEPS", 2)
 
 
 def noisy(*of: of_measures.Measure, items: int = 1, most: int | None = None) -> NoisyMeasures:

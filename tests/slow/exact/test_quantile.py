@@ -14,7 +14,7 @@ from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect._ground.reals import enclose
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
-from dpselect.mechanisms.quantile import NearRank, Stretches, enclosing_places
+from dpselect.mechanisms.quantile import NearRank, Stretches, enclosing_indices
 from dpselect.testing import law
 from tests.exact.laws import (
     BITS,
@@ -135,7 +135,7 @@ def test_many_values_take_the_short_way_and_hit_the_rank():
     values = (np.arange(100_001) * 7919) % 100_001
     for q in (Fraction(1, 2), Fraction(1, 100), Fraction(99, 100)):
         mechanism = Quantile(q=q, bounds=(0, 100_000), step=1, epsilon=2)
-        near = mechanism.near(mechanism.grid.placed(values), q)
+        near = mechanism.near(mechanism.grid.indices_of(values), q)
         assert len(near.stretches.starts) < 1000
         assert near.stretches.sizes.sum() + near.before + near.behind == 100_001
         assert abs(mechanism(values)[0] - 100_001 * q) < 100
@@ -227,7 +227,7 @@ def test_values_near_the_rank_are_found_in_any_order(places, q, reach):
     n, points, given = len(places), 2 * 10**6, places.copy()
     ordered = np.sort(places)
     first, last = max(0, int(q * n) - reach), min(n - 1, int(q * n) + reach)
-    under, among = enclosing_places(places, first, last)
+    under, among = enclosing_indices(places, first, last)
     assert np.sort(among)[[first - under, last - under]].tolist() == ordered[[first, last]].tolist()
     near = NearRank.rank(places, points, q, reach).stretches
     low, high = int(ordered[first]), int(ordered[last])

@@ -236,9 +236,9 @@ def test_levels_halve_the_ranks() -> None:
         found, depth = ordered(shares), {-1: 0, m: 0}
         ends = dict(enumerate([*shares, Fraction(1)])) | {-1: Fraction(0)}
         for one in found:
-            assert ends[one.place] == (1 - one.r) * ends[one.left] + one.r * ends[one.right]
-            depth[one.place] = 1 + max(depth[one.left], depth[one.right])
-        assert sorted(one.place for one in found) == list(range(m))
+            assert ends[one.position] == (1 - one.r) * ends[one.left] + one.r * ends[one.right]
+            depth[one.position] = 1 + max(depth[one.left], depth[one.right])
+        assert sorted(one.position for one in found) == list(range(m))
         assert max(depth.values()) == levels(m)
         assert 2 ** (levels(m) - 1) <= m < 2 ** levels(m)
 

@@ -25,9 +25,9 @@ STEPS = [None, 1, "0.5", 3, "1e-30", "1e14"]
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One digit up to 20, so that all points can be visited: 0, 1, ..., 10, 20 and minus."""
-    monkeypatch.setattr(unbounded, "DENSE", 10)
-    monkeypatch.setattr(unbounded, "DECADE", 9)
-    monkeypatch.setattr(unbounded, "TOP", 100)
+    monkeypatch.setattr(unbounded, "DENSE_POINTS", 10)
+    monkeypatch.setattr(unbounded, "POINTS_PER_TENFOLD", 9)
+    monkeypatch.setattr(unbounded, "MIN_LARGEST_POINT", 100)
     return [-x for x in range(100, 10, -10)] + [*range(-10, 11)] + [*range(20, 101, 10)]
 
 
@@ -37,7 +37,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_few_points_are_the_ones_that_are_meant(few: list[int]) -> None:
     points = Unbounded.parse(1)
     assert [points.value(place) for place in range(points.points)] == few
-    assert points.nearest_places(np.array(few, dtype=np.float64)).tolist() == [*range(len(few))]
+    assert points.nearest_indices(np.array(few, dtype=np.float64)).tolist() == [*range(len(few))]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -45,38 +45,47 @@ def test_points_ascend_and_are_six_digits_apart(step: Any) -> None:
     points = Unbounded.parse(step)
     exact = points.step
     for times in range(points.tenfolds + 1):
-        start = points.last + unbounded.DENSE + (times - 1) * unbounded.DECADE if times else points.last
+        start = (
+            points.points_above_zero + unbounded.DENSE_POINTS + (times - 1) * unbounded.POINTS_PER_TENFOLD
+            if times
+            else points.points_above_zero
+        )
         for place in (start, start + 1, start + 12_345):
             size, here = exact * 10**times, Fraction(points.value(place))
             wanted = (Fraction(10**5) * size if times else 0) + (place - start) * size
             assert here == pytest.approx(wanted, rel=1e-15)
-            assert points.value(2 * points.last - place) == -points.value(place)
+            assert points.value(2 * points.points_above_zero - place) == -points.value(place)
     assert points.value(points.points - 1) >= 10**20
-    assert points.value(points.last) == 0
+    assert points.value(points.points_above_zero) == 0
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_point_is_its_own_place_and_values_go_to_the_nearest(step: Any) -> None:
     points, random = Unbounded.parse(step), np.random.default_rng(7)
-    places = np.concatenate([random.integers(0, points.points, 1000), points.last + np.arange(-50, 50)])
-    edges = [points.last + unbounded.DENSE + times * unbounded.DECADE for times in range(points.tenfolds + 1)]
-    places = np.unique([*places, *edges, *(edge - 1 for edge in edges), *(2 * points.last - edge for edge in edges)])
+    places = np.concatenate([random.integers(0, points.points, 1000), points.points_above_zero + np.arange(-50, 50)])
+    edges = [
+        points.points_above_zero + unbounded.DENSE_POINTS + times * unbounded.POINTS_PER_TENFOLD
+        for times in range(points.tenfolds + 1)
+    ]
+    places = np.unique(
+        [*places, *edges, *(edge - 1 for edge in edges), *(2 * points.points_above_zero - edge for edge in edges)]
+    )
     values = [points.value(int(place)) for place in places]
     assert values == sorted(values)
-    assert points.nearest_places(np.array(values, dtype=np.float64)).tolist() == places.tolist()
+    assert points.nearest_indices(np.array(values, dtype=np.float64)).tolist() == places.tolist()
     inner = places[(places > 0) & (places < points.points - 1)]
     for place in inner[:: len(inner) // 200].tolist():
         low, here, high = (float(points.value(place + by)) for by in (-1, 0, 1))
         near = [here + (low - here) * 0.49, here + (high - here) * 0.49]
-        assert points.nearest_places(np.array(near)).tolist() == [place, place]
+        assert points.nearest_indices(np.array(near)).tolist() == [place, place]
 
 
 def test_what_is_far_out_goes_to_the_last_point_and_what_is_missing_nowhere() -> None:
     for step in (None, 1):
         points = Unbounded.parse(step)
         hostile = [float("inf"), float("-inf"), 10**400, -(10**400), 1e300, float("nan"), None, "7", "x", True, -0.0]
-        end, zero = points.points - 1, points.last
-        assert sorted(points.placed(hostile).tolist()) == sorted([end, 0, end, 0, end, zero])
+        end, zero = points.points - 1, points.points_above_zero
+        assert sorted(points.indices_of(hostile).tolist()) == sorted([end, 0, end, 0, end, zero])
 
 
 def test_a_step_that_is_too_small_or_too_wide_is_refused() -> None:
@@ -120,8 +129,8 @@ def test_points_that_follow_the_data_are_refused(twin: Any) -> None:
 @pytest.mark.usefixtures("few")
 def test_several_quantiles_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecursiveQuantiles, "CELLS", 1)
-    monkeypatch.setattr(unbounded, "DENSE", 2)  # -2, ..., 2
-    monkeypatch.setattr(unbounded, "TOP", 1)
+    monkeypatch.setattr(unbounded, "DENSE_POINTS", 2)  # -2, ..., 2
+    monkeypatch.setattr(unbounded, "MIN_LARGEST_POINT", 1)
     laws = laws_of(RecursiveQuantiles(q=[0.25, 0.5, 0.75], step=1, epsilon=EPSILON))
     assert pure(laws, neighbours(2, [-7, 0, 2]), EPSILON)
 

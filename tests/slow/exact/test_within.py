@@ -25,7 +25,7 @@ from dpselect.release.accuracy import BETA
 from dpselect.release.answers.target_accuracy import TargetAccuracy
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
-from dpselect.utility.price import ceiling_place, number_at
+from dpselect.utility.price import index_at_least, number_at
 from dpselect.utility.union_accuracy import users_for
 from tests.by_names import plan_of
 from tests.exact.joint_laws import sorted_grid
@@ -59,7 +59,7 @@ def worst(mechanism: Any, within: int, histograms: Histograms) -> float:
 def before(asked: TargetAccuracy | None) -> Fraction:
     """The price before the one that follows: a little smaller."""
     assert asked is not None
-    return number_at(ceiling_place(asked.epsilon) - 1)
+    return number_at(index_at_least(asked.epsilon) - 1)
 
 
 # ---- a top k: the rate of a pick --------------------------------------------------------------------------

@@ -38,5 +38,5 @@ def test_progress_of_long_loops(monkeypatch: pytest.MonkeyPatch, verb: str):
 def test_sets_and_tokens_on_disk(monkeypatch: pytest.MonkeyPatch, verb: str):
     """As with millions of rows: they are in files."""
     monkeypatch.setattr(pairs, "MAX_ROWS_IN_MEMORY", 0)
-    monkeypatch.setattr(text, "MANY", 0)
+    monkeypatch.setattr(text, "MAX_TOKENS_IN_MEMORY", 0)
     check(KINDS["DuckDB table"], verb)

@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.dialect import counted_type
-from dpselect.engines.duckdb.domain import keep_items
+from dpselect.engines.duckdb.domain import store_domain
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark import source as spark_source
@@ -157,14 +157,14 @@ def test_labels(another, name):
     assert item.name.partition("(")[0] == name
     forms = f"SELECT {item.label_form} AS name, {SPARK.text.replace('{}', 'i')} AS text"
     found = database.rows(f"{forms} FROM (SELECT DISTINCT i FROM {rows_of(database)} AS t) AS d ORDER BY d.i")
-    assert [item.label(row[0]) for row in found] == labels
-    assert [type(item.label(row[0])) for row in found] == [type(label) for label in labels]
+    assert [item.to_label(row[0]) for row in found] == labels
+    assert [type(item.to_label(row[0])) for row in found] == [type(label) for label in labels]
     assert "-0.0" not in repr(found)
     assert len({row[1] for row in found}) == len(labels)
     inside = [label for label in labels if not isinstance(label, str) or item.is_text]
     if inside:  # a public list of the same values meets each of them, once
         own = Workspace()
-        kept = keep_items(own, Listed(tuple(inside)), [counted_type(item.duckdb or "")])
+        kept = store_domain(own, Listed(tuple(inside)), [counted_type(item.duckdb_type or "")])
         public = [row[0] for row in own.fetch(f"FROM {kept}")]
         own.close()
         listed = database.put_items([*public, *public], [item])
@@ -239,7 +239,7 @@ NUMBERS = {
 
 def test_numbers_in_text(another):
     database = opened(another.createDataFrame([("u", text) for text in NUMBERS], PAIRS))
-    number = database.types["item"].number.replace("{}", "i")
+    number = database.types["item"].number_form.replace("{}", "i")
     assert dict(database.rows(f"SELECT i, {number} FROM {rows_of(database)} AS t")) == NUMBERS
     database.close()
 
@@ -279,7 +279,7 @@ def first_of(spark, keyed, items, keys):
 @pytest.mark.parametrize("items", ["explode(sequence(0L, 9L))", "explode(array('a', 'b', '', 'aa', 'ab'))"])
 def test_each_item_is_kept_as_often_as_the_others(spark, items):
     keys = 4000
-    found = first_of(spark, SPARK.bound_order("a, b", "u", "i"), items, keys)
+    found = first_of(spark, SPARK.keyed_hash("a, b", "u", "i"), items, keys)
     size, draws = (10 if "sequence" in items else 5), 2 * keys
 
     def fits(counts):  # six deviations of a binomial: one false alarm in 10^8

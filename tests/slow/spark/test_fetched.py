@@ -64,7 +64,7 @@ def test_both_ways_say_the_same(spark, file, item, monkeypatch):
     with opened(spark, file, item) as engine:
         here = said(engine.contributions())
         assert bool(numbered) == (item == "day")
-        there = said(made(engine._database, engine._rows, engine._item, None)[0])
+        there = said(made(engine._database, engine._rows, engine._item_type, None)[0])
     assert here == there
     assert here[2] >= 2
 

@@ -57,7 +57,7 @@ def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
 
 def of_38(_: int, scale: int, spelling: Spelling) -> str:
     """A type that holds all of them."""
-    return spelling.decimal(values.DIGITS, scale)
+    return spelling.decimal(values.MAX_EXACT_DIGITS, scale)
 
 
 TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
@@ -68,7 +68,7 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
         "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK_SPELLING.functions, "ABS", "greatest({0}, -{0})")
     ),
     "a product of more digits than its type keeps": (
-        "d36_18a * 0.01", lambda patch: patch.setattr(values, "ROUNDED", 38)
+        "d36_18a * 0.01", lambda patch: patch.setattr(values, "SPARK_EXACT_DIGITS", 38)
     ),
     "a difference in a type of one digit more": (
         "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_exact_result", widest)
@@ -80,7 +80,7 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
         "d38_0a % 7 = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)
     ),
     "a BIGINT beside 19 digits after the point": (
-        "bia = d38_19b", lambda patch: patch.setattr(values, "_OF_BIGINT", 0)
+        "bia = d38_19b", lambda patch: patch.setattr(values, "_BIGINT_DIGITS", 0)
     ),
 }  # fmt: skip
 

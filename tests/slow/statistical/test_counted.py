@@ -201,7 +201,7 @@ def as_stated(item: dps.Item, users: UsersAt) -> bool:
     """Whether no more users too many lie below and above a median than it states."""
     half, stated = users.users.sum() / 2, item.ranked
     assert stated is not None
-    below, above = users.users[users.places < item.item].sum(), users.users[users.places > item.item].sum()
+    below, above = users.users[users.indices < item.item].sum(), users.users[users.indices > item.item].sum()
     return bool(below - half <= stated.too_many_below and above - half <= stated.too_many_above)
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, base_type, item_form, label_function
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.scans.scan import Scan
 from dpselect.errors import SourceError
@@ -28,13 +28,13 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
         scan = open_scan(workspace, Address.parse(source, table))
         _check_columns(scan, label, score)
         types = scan.types(workspace, [label, score])
-        if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:
-            raise SourceError("score", "be a column of numbers", f"one of type {kind(types[score])}")
+        if base_type(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:
+            raise SourceError("score", "be a column of numbers", f"one of type {base_type(types[score])}")
         columns = f"{item_form(quoted(label), types[label])}, {quoted(score)}"
 
         def read() -> list[Row]:
             with scan.rows(workspace, [label, score]) as rows:
-                return workspace.rows(f"SELECT {columns} FROM {rows}")
+                return workspace.fetch_unguarded(f"SELECT {columns} FROM {rows}")
 
         return _collect_candidates(workspace.guarded(read), types[label], types[score])
     finally:
@@ -52,7 +52,8 @@ def _check_columns(scan: Scan, label: str, score: str) -> None:
 def _collect_candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
     if any(row[0] is None for row in rows):
         raise SourceError("label", "be there in every row", "rows without one")
-    score_of_label = {label(row[0], label_type): _parse_score(label(row[1], score_type)) for row in rows}
+    to_label, to_score = label_function(label_type), label_function(score_type)
+    score_of_label = {to_label(row[0]): _parse_score(to_score(row[1])) for row in rows}
     if len(score_of_label) < len(rows):
         raise SourceError("label", "name every candidate once", "one that occurs again")
     return score_of_label

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import duckdb
 
 from dpselect._ground.parameters import suggest
-from dpselect.engines.duckdb.types import kind, short_form
+from dpselect.engines.duckdb.types import base_type, length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.scans.scan import Scan, describe_columns
@@ -31,10 +31,10 @@ _TABLES = (
     "UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal "
     "ORDER BY ALL"
 )
-_CURRENT_PLACE = "SELECT system.main.current_database(), system.main.current_schema()"
-Place = tuple[str, str]
+_CURRENT_DATABASE_AND_SCHEMA = "SELECT system.main.current_database(), system.main.current_schema()"
+DatabaseAndSchema = tuple[str, str]
 """A database and a schema of it."""
-_TEMPORARY: Place = ("temp", "main")
+_TEMPORARY: DatabaseAndSchema = ("temp", "main")
 _COMPUTED = "GENERATED ALWAYS AS"
 
 
@@ -49,7 +49,7 @@ class CatalogTable:
     """Are its rows stored in the database? A view, or a column that is computed, may read anything else."""
 
     @property
-    def place(self) -> Place:
+    def database_and_schema(self) -> DatabaseAndSchema:
         """The database and the schema."""
         return self.database, self.schema
 
@@ -58,9 +58,9 @@ class CatalogTable:
         """The SQL after FROM. A full name is the table of that name, never a file or a Python variable."""
         return f"{quoted(self.database)}.{quoted(self.schema)}.{quoted(self.name)}"
 
-    def shown(self, current_place: Place) -> str:
+    def shown(self, current: DatabaseAndSchema) -> str:
         """Return the name in a message."""
-        return self.name if self.place in (current_place, _TEMPORARY) else f"{self.schema}.{self.name}"
+        return self.name if self.database_and_schema in (current, _TEMPORARY) else f"{self.schema}.{self.name}"
 
 
 def _parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
@@ -72,18 +72,18 @@ def _parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
 
 
 def _choose_table(
-    table: str | None, tables: Sequence[CatalogTable], current_place: Place, description: str
+    table: str | None, tables: Sequence[CatalogTable], current: DatabaseAndSchema, description: str
 ) -> CatalogTable:
     """Return the table that `name`, `schema.name` or `database.schema.name` names.
 
     A name with dots is read as a full one first, so that no table hides another by its name.
     """
-    shown_names = list(dict.fromkeys(candidate.shown(current_place) for candidate in tables))
+    shown_names = list(dict.fromkeys(candidate.shown(current) for candidate in tables))
     if table is None:
         raise SourceError(
             "table", f"name {description}", "nothing", f"there is {', '.join(shown_names[:20]) or 'none'}"
         )
-    matching = _matching_tables(table, tables, current_place)
+    matching = _matching_tables(table, tables, current)
     if not matching:
         raise missing_source_error("table", f"be {description}", repr(table), suggest(table, shown_names))
     if len(matching) > 1:
@@ -94,7 +94,7 @@ def _choose_table(
     return matching[0]
 
 
-def _matching_tables(table: str, tables: Sequence[CatalogTable], current_place: Place) -> list[CatalogTable]:
+def _matching_tables(table: str, tables: Sequence[CatalogTable], current: DatabaseAndSchema) -> list[CatalogTable]:
     """Return all tables that the name may mean: of several those where DuckDB looks first."""
     name = _fold_name(table)
     by_full_name = [
@@ -114,9 +114,9 @@ def _matching_tables(table: str, tables: Sequence[CatalogTable], current_place: 
         or by_database
         or [candidate for candidate in tables if name == _fold_name(candidate.name)]
     )
-    temporary = [candidate for candidate in matching if candidate.place == _TEMPORARY]
-    preferred = temporary or [candidate for candidate in matching if candidate.place == current_place]
-    return preferred or [candidate for candidate in matching if candidate.database == current_place[0]] or matching
+    temporary = [candidate for candidate in matching if candidate.database_and_schema == _TEMPORARY]
+    preferred = temporary or [candidate for candidate in matching if candidate.database_and_schema == current]
+    return preferred or [candidate for candidate in matching if candidate.database == current[0]] or matching
 
 
 def _fold_name(name: str) -> str:
@@ -130,11 +130,11 @@ _attached_workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
 
 def attach_database(workspace: Workspace, path: str) -> str:
     """Return the name under which a database is attached; a domain may come from the same database as the rows."""
-    attached_name = workspace.files.get(path)
+    attached_name = workspace.attached_files.get(path)
     if attached_name is not None:
         return attached_name
     with _attach_lock:
-        is_ours = any(path in other_workspace.files for other_workspace in _attached_workspaces)
+        is_ours = any(path in other_workspace.attached_files for other_workspace in _attached_workspaces)
         can_attach = is_ours or not _is_open(path)
         name = _attach(workspace, path) if can_attach else None
     if name is not None:
@@ -150,7 +150,7 @@ def _attach(workspace: Workspace, path: str) -> str | None:
         workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
     except DataError:
         return None
-    workspace.files[path] = name
+    workspace.attached_files[path] = name
     _attached_workspaces.add(workspace)
     return name
 
@@ -197,11 +197,13 @@ class TableScan(Scan):
 
 def open_database_table(workspace: Workspace, path: str, table: str | None) -> TableScan:
     """Open a table of a database file, which DuckDB alone opens."""
-    place = attach_database(workspace, os.path.realpath(path)), "main"
-    tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == place[0]]
-    chosen_table = _choose_table(table, tables, place, "a table of the database")
+    current = attach_database(workspace, os.path.realpath(path)), "main"
+    tables = [candidate for candidate in _parse_tables(workspace.fetch(_TABLES)) if candidate.database == current[0]]
+    chosen_table = _choose_table(table, tables, current, "a table of the database")
     types = describe_columns(workspace, f"SELECT * FROM {chosen_table.sql}")
-    forms = {name: f"{short_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()}
+    forms = {
+        name: f"{length_limited_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()
+    }
     return TableScan(tuple(types), forms, chosen_table.sql, fixed=chosen_table.stored)
 
 
@@ -211,7 +213,7 @@ def open_connection_table(
     """Open a table or view of a caller's connection."""
 
     def read_catalog() -> tuple[list[Row], Row]:
-        return connection.sql(_TABLES).fetchall(), connection.sql(_CURRENT_PLACE).fetchall()[0]
+        return connection.sql(_TABLES).fetchall(), connection.sql(_CURRENT_DATABASE_AND_SCHEMA).fetchall()[0]
 
     rows, (database, schema) = workspace.guarded(read_catalog)
     chosen_table = _choose_table(
@@ -244,7 +246,7 @@ class RelationScan(Scan):
         refuse_twins_of_source(same_names, "", "rename one of them in the relation")
         types = {column: self.column_types[column] for column in columns}
         unreadable_type = next(
-            (kind(sql_type) for sql_type in types.values() if kind(sql_type) in _UNREADABLE_TYPES), None
+            (base_type(sql_type) for sql_type in types.values() if base_type(sql_type) in _UNREADABLE_TYPES), None
         )
         if unreadable_type is not None:
             hint = "cast it to text in the relation, or in a view"
@@ -275,5 +277,5 @@ _UNREADABLE_TYPES = frozenset({"BIT", "TIME WITH TIME ZONE"})  # their values ca
 
 
 def _restored(column: str, sql_type: str) -> str:
-    back = _RESTORING_CASTS.get(kind(sql_type))
-    return short_form(column, sql_type) if back is None else back.replace("{}", column)
+    back = _RESTORING_CASTS.get(base_type(sql_type))
+    return length_limited_form(column, sql_type) if back is None else back.replace("{}", column)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpselect.draws import fresh_key
-from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret
+from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret_key_sql
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
     OBJECT,
     TEXTS,
+    base_type,
     filter_form,
     filter_type,
     item_form,
-    kind,
     plain_type,
     user_form,
 )
@@ -30,9 +30,9 @@ from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.port import OpenSource
 from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
-from dpselect.engines.sql.database import Database, Names, ReadRequest
+from dpselect.engines.sql.database import Database, FetchValues, ReadRequest
 from dpselect.engines.sql.keys import compile_key, compile_pair, concatenate_values
-from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
+from dpselect.engines.sql.port import Columns, CompiledKey, Int64, SqlType, UndeclaredText, int64
 from dpselect.engines.values import TYPE_MARK
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class DuckDBDatabase(Database):
     """The database over everything that DuckDB reads. Opening it reads the schema and refuses what does not fit."""
 
     dialect = DUCKDB
-    holds = True
+    keeps_tables = True
 
     def __init__(self, address: Address, request: ReadRequest) -> None:
         self.workspace: Workspace = Workspace()
@@ -98,7 +98,9 @@ class DuckDBDatabase(Database):
             name: counted_column(name, sql_type) for name, sql_type in self._types.items()
         }
         undeclared = () if scan.names else tuple(self._columns)
-        self.facts: OpenSource = OpenSource(scan.fixed, undeclared, self._for_ledger(), scan.state, scan.row_bound)
+        self.open_source: OpenSource = OpenSource(
+            scan.fixed, undeclared, self._for_ledger(), scan.state, scan.row_bound
+        )
         if scan.user_code is not None:
             time_columns = [] if request.periods is None else [request.periods.column]
             other_columns = {
@@ -141,16 +143,18 @@ class DuckDBDatabase(Database):
         """Return a column as it is counted; values of objects have a reserved name, for filters see plain text."""
         return quoted(TYPE_MARK + name if self._types[name] == OBJECT else name)
 
-    def user(self, columns: Sequence[str]) -> Key:
+    def user(self, columns: Sequence[str]) -> CompiledKey:
         """Return the key of users: a numeric code of the source, which compares faster, or else the columns."""
         if self._scan.user_code is not None:
             return compile_plain_key([(quoted(self._scan.user_code), "BIGINT")])
         key = compile_key([(self.column(name), self.types[name]) for name in columns], self.dialect)
         is_field = len(columns) > 1
         forms = [user_form(self.column(name), self._types[name], is_field=is_field) for name in columns]
-        return replace(key, form=concatenate_values(forms, key.types, self.dialect) if is_field else forms[0])
+        return replace(
+            key, canonical_form=concatenate_values(forms, key.column_types, self.dialect) if is_field else forms[0]
+        )
 
-    def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:
+    def item(self, columns: Sequence[str], *, plain: bool = False) -> CompiledKey:
         """Return the key of an item; `plain` if columns without a declared type are read as text."""
         for name in columns:
             item_form(quoted(name), self._types[name])
@@ -161,15 +165,15 @@ class DuckDBDatabase(Database):
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:
         """Return a group g and an item i as one struct, and its type."""
         item = self.item(items, plain=plain)
-        return compile_pair([self.types[name] for name in by], item.types, self.dialect)
+        return compile_pair([self.types[name] for name in by], item.column_types, self.dialect)
 
     def time(self, periods: Periods) -> RowPeriods:
         """Return the periods over the column of times, as the filter sees it."""
-        from dpselect.engines.duckdb.types import row_time
+        from dpselect.engines.duckdb.types import duckdb_row_periods
 
-        if (undeclared_text := self.types[periods.column].undeclared) is not None:
+        if (undeclared_text := self.types[periods.column].undeclared_text) is not None:
             undeclared_text.refuse("times")
-        return row_time(periods, self._types, self.column(periods.column))
+        return duckdb_row_periods(periods, self._types, self.column(periods.column))
 
     def keep_duplicates(self) -> None:
         """Read equal rows as often as they occur, from now on."""
@@ -213,11 +217,11 @@ class DuckDBDatabase(Database):
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """Return all rows of one query."""
-        return self._run_statement(sql, self.workspace.rows, progress)
+        return self._run_statement(sql, self.workspace.fetch_unguarded, progress)
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """Return all rows of one large query by column."""
-        arrays = self._run_statement(sql, self.workspace.columns, progress)
+        arrays = self._run_statement(sql, self.workspace.fetch_arrays_unguarded, progress)
         return dict(zip(names, arrays.values(), strict=True))
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:
@@ -235,22 +239,22 @@ class DuckDBDatabase(Database):
         return self.workspace.register({name: int64(values) for name, values in columns.items()})
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store items that came back, in their one form."""
-        from dpselect.engines.duckdb.domain import keep_returned
+        """Store items that came back, in their canonical form."""
+        from dpselect.engines.duckdb.domain import store_returned_items
 
-        type_names = [sql_type.form_type for sql_type in types]
-        return self.workspace.guarded(lambda: keep_returned(self.workspace, values, type_names))
+        type_names = [sql_type.canonical_type for sql_type in types]
+        return self.workspace.guarded(lambda: store_returned_items(self.workspace, values, type_names))
 
     def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """Store a listed domain as a table."""
-        from dpselect.engines.duckdb.domain import keep_items
+        from dpselect.engines.duckdb.domain import store_domain
 
-        table = keep_items(self.workspace, domain, types)
+        table = store_domain(self.workspace, domain, types)
         return table, self.workspace.fetch(f"SELECT count(*) FROM {table}")[0][0]
 
-    def secret(self, key: bytes) -> str:
+    def secret_key_sql(self, key: bytes) -> str:
         """Return a key as SQL."""
-        return secret(key)
+        return secret_key_sql(key)
 
     def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
         """Return the names at some indices, from a table that is made with the first question."""
@@ -266,15 +270,15 @@ class DuckDBDatabase(Database):
         """
         if not len(row_ids):
             return []
-        with self.workspace.registered({"place": row_ids, "asked": np.arange(len(row_ids))}) as requested:
-            sql = f"SELECT {column} FROM {requested} AS a JOIN {table} AS t ON t.rowid = a.place ORDER BY asked"
+        with self.workspace.registered({"row_id": row_ids, "position": np.arange(len(row_ids))}) as requested:
+            sql = f"SELECT {column} FROM {requested} AS a JOIN {table} AS t ON t.rowid = a.row_id ORDER BY position"
             return [row[0] for row in self.workspace.fetch(sql)]
 
     def check_text(self, item_type: SqlType, tokenizer: Tokenizer) -> None:
         """Refuse a column that is no text, and a pattern that RE2 cannot read."""
         from dpselect.engines.duckdb.text import check_text
 
-        check_text(self.workspace, item_type.form_type, tokenizer)
+        check_text(self.workspace, item_type.canonical_type, tokenizer)
 
     def read_tokens(
         self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None
@@ -283,7 +287,7 @@ class DuckDBDatabase(Database):
         from dpselect.engines.duckdb.text import token_stream
         from dpselect.engines.duckdb.types import plain_form
 
-        text_sql = plain_form("i") if item_type.form_type == OBJECT else "i"
+        text_sql = plain_form("i") if item_type.canonical_type == OBJECT else "i"
         source = f"(SELECT u, {text_sql} AS i FROM {rows} AS t)"
         return self.workspace.guarded(
             lambda: token_stream(self.workspace, lambda: self.reading(source), tokenizer), progress=progress
@@ -300,19 +304,23 @@ class DuckDBDatabase(Database):
         """
         request, conditions = self._request, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
-            conditions["without a user"] = self._plain_key(request.users).present
+            conditions["without a user"] = self._plain_key(request.users).present_condition
         conditions |= {
-            "without an item": self._plain_key(request.items).nameable,
+            "without an item": self._plain_key(request.items).nameable_condition,
             "that where leaves out": self._filter_sql or "true",
         }
-        conditions |= {} if request.periods is None else {"in none of the periods": self.time(request.periods).all}
+        conditions |= (
+            {}
+            if request.periods is None
+            else {"in none of the periods": self.time(request.periods).condition_in_periods}
+        )
 
         def select(source: str) -> str:
             return f"SELECT * FROM {counted_rows.replace(self.source, f'({self.select(source)})')}"
 
         return OwnersRows(self.workspace, self._scan.with_duplicates(), self._columns, select, conditions)
 
-    def _plain_key(self, columns: Sequence[str]) -> Key:
+    def _plain_key(self, columns: Sequence[str]) -> CompiledKey:
         """Return the key of columns of a user or an item as the source has them."""
         return compile_key([(quoted(name), self.types[name]) for name in columns], self.dialect)
 
@@ -340,7 +348,7 @@ class DuckDBDatabase(Database):
 
     def _count_request(self, max_items: int | None) -> CountRequest | None:
         """Return the request to a source that counts by itself; None if it counted other values than are declared."""
-        request, form = self._request, self.item(self._request.items).form
+        request, form = self._request, self.item(self._request.items).canonical_form
         count_request = CountRequest(
             request.users, request.items, form, self._filter_sql, self._filter_columns, request.periods, max_items
         )
@@ -352,7 +360,7 @@ class DuckDBDatabase(Database):
 
     def read_ordered(
         self, sql: str, order: str, numbers: Sequence[str], names: Sequence[str], *, progress: Progress | None = None
-    ) -> tuple[Mapping[str, Int64], Names]:
+    ) -> tuple[Mapping[str, Int64], FetchValues]:
         """Return the numbers of all rows, and keep the rows as a table from which names are fetched later."""
         all_columns = ", ".join([*numbers, *names])
         table = self.keep(f"SELECT {all_columns} FROM ({sql}) AS q ORDER BY {order}", progress=progress)
@@ -371,7 +379,7 @@ class DuckDBDatabase(Database):
             return self.number_sets(rows, item_type, progress=progress)[0]
         pairs, item_names = coded_rows
         return self.workspace.guarded(
-            lambda: coded_sets(self.workspace, lambda: nullcontext(pairs), item_names, item_type.label),
+            lambda: coded_sets(self.workspace, lambda: nullcontext(pairs), item_names, item_type.to_label),
             progress=progress,
         )
 
@@ -382,7 +390,7 @@ class DuckDBDatabase(Database):
         from dpselect.engines.duckdb.pairs import user_sets
 
         return self.workspace.guarded(
-            lambda: user_sets(self.workspace, lambda: self.reading(rows), item_type.label), progress=progress
+            lambda: user_sets(self.workspace, lambda: self.reading(rows), item_type.to_label), progress=progress
         )
 
 
@@ -391,8 +399,8 @@ def counted_column(name: str, sql_type: str) -> SqlType:
 
     Text is no number and no time, even where its owner declares it as text.
     """
-    is_text = kind(sql_type) in TEXTS | {"ENUM"}
-    return counted_type(sql_type, TextColumn(name) if is_text else None)
+    is_text = base_type(sql_type) in TEXTS | {"ENUM"}
+    return counted_type(sql_type, UndeclaredText(name) if is_text else None)
 
 
 def _placeholder() -> str:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from dpselect.engines.duckdb.types import (
     INTEGERS,
     OBJECT,
+    base_type,
     is_text,
     item_form,
-    kind,
-    label,
-    nameable,
+    label_function,
+    nameable_condition,
     number_form,
-    present,
+    present_condition,
 )
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.sql.keys import compile_key
-from dpselect.engines.sql.port import Dialect, Key, SqlType, TextColumn
+from dpselect.engines.sql.port import CompiledKey, Dialect, SqlType, UndeclaredText
 from dpselect.engines.values import TYPE_MARK
 from dpselect.errors import DataError
 
 
-def secret(key: bytes) -> str:
+def secret_key_sql(key: bytes) -> str:
     """Return a key as SQL."""
     return "'" + "".join(f"\\x{byte:02X}" for byte in key) + "'::BLOB"
 
@@ -43,11 +42,11 @@ DUCKDB = Dialect(
     quote=quoted,
     literal=literal,
     text="{}",
-    bound_order=_hash_with_key,
+    keyed_hash=_hash_with_key,
     split_query="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
     exact_sum="sum({})",  # in 128 bits
-    period="{}::SMALLINT",
-    in_period="struct_pack(u := u, p := {})",
+    period_literal="{}::SMALLINT",
+    user_in_period="struct_pack(u := u, p := {})",
     struct="struct_pack({})",
     first_by_hash="min(struct_pack(h := {hash}, v := {value})).v",
     big_integer="HUGEINT",
@@ -67,9 +66,9 @@ _INTEGER_FORMS = {
 }
 
 
-def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType:
+def counted_type(sql_type: str, undeclared: UndeclaredText | None = None) -> SqlType:
     """Return the type of a column as it is counted."""
-    name = kind(sql_type)
+    name = base_type(sql_type)
     sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
     return SqlType(
         name,
@@ -77,16 +76,16 @@ def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType
         _try_form(item_form, sql_type) or "{}",
         sql_type,
         sql_type,
-        present=present("{}", sql_type),
-        nameable=nameable("{}", sql_type),
-        number=_try_form(number_form, sql_type),
-        label=partial(label, sql_type=sql_type),
+        present_condition=present_condition("{}", sql_type),
+        nameable_condition=nameable_condition("{}", sql_type),
+        number_form=_try_form(number_form, sql_type),
+        to_label=label_function(sql_type),
         integer_form=_INTEGER_FORMS.get(name),
-        undeclared=undeclared,
+        undeclared_text=undeclared,
     )
 
 
-def compile_plain_key(columns: Iterable[tuple[str, str]]) -> Key:
+def compile_plain_key(columns: Iterable[tuple[str, str]]) -> CompiledKey:
     """Return the key of columns, each the SQL of a value and its type."""
     return compile_key([(sql, counted_type(sql_type)) for sql, sql_type in columns], DUCKDB)
 

@@ -38,10 +38,10 @@ class DatabaseElsewhere(Database):
 
     @abstractmethod
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """Store a public list of tuples: k0, k1, ..., each value in its one form, and place; refuse misfits."""
+        """Store a public list of tuples: k0, k1, ..., in canonical forms, and `place`, the index; refuse misfits."""
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store a public list of items in their one form; raise if they do not fit."""
+        """Store a public list of items in their canonical form; raise if they do not fit."""
         tuples_sql = self.put_tuples([_without_zones(item if len(types) > 1 else (item,)) for item in values], types)
         columns = [f"k{index}" for index in range(len(types))]
         item_sql = columns[0] if len(types) == 1 else concatenate_values(columns, types, self.dialect)
@@ -115,13 +115,15 @@ def open_cutter(users: object, texts: object) -> DuckDBEngine:
 def read_domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
     """Return the distinct items of a listed domain, in the order of the list, as the item columns would hold them."""
     from dpselect.engines.duckdb.dialect import counted_type
-    from dpselect.engines.duckdb.domain import keep_items
+    from dpselect.engines.duckdb.domain import store_domain
     from dpselect.engines.duckdb.workspace import Workspace
 
     workspace = Workspace()
     try:
-        table = keep_items(
-            workspace, domain, [counted_type(sql_type.duckdb or "VARCHAR", sql_type.undeclared) for sql_type in types]
+        table = store_domain(
+            workspace,
+            domain,
+            [counted_type(sql_type.duckdb_type or "VARCHAR", sql_type.undeclared_text) for sql_type in types],
         )
         items = [row[0] for row in workspace.fetch(f"SELECT i FROM {table} ORDER BY place, i")]
         return items if len(types) == 1 else [tuple(sql_type.values()) for sql_type in items]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase, OwnersRows
-from dpselect.engines.sql.questions_by_group import GroupedEngine
+from dpselect.engines.sql.questions_by_group import Engine
 
 if TYPE_CHECKING:
     from dpselect.engines.address import Address
 
 
-class DuckDBEngine(GroupedEngine):
+class DuckDBEngine(Engine):
     """Engine for distinct users per item of files, a frame, an object or a table of DuckDB."""
 
     _database: DuckDBDatabase

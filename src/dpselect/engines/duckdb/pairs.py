@@ -1,6 +1,6 @@
 """Pairs of users and items as arrays: DuckDB numbers both, NumPy sorts the numbers and drops what is there twice.
 
-A pair is one 64-bit number, the user's code above the item's. A code is a place in a dictionary of the distinct
+A pair is one 64-bit number, the user's code above the item's. A code is an index into a dictionary of the distinct
 values, or how far a whole number is from the least, never a hash, so two values share one only where the engine itself
 holds them to be equal.
 """
@@ -15,9 +15,9 @@ import numpy as np
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, UserSets, sets_of
-from dpselect.engines.duckdb.types import INTEGERS, kind
-from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, sparing
-from dpselect.engines.sql.sets import Labels
+from dpselect.engines.duckdb.types import INTEGERS, base_type
+from dpselect.engines.duckdb.workspace import Label, OpenRows, Row, Workspace, run_in_little_memory
+from dpselect.engines.sql.sets import FetchedLabels
 from dpselect.errors import DataError
 
 # With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
@@ -26,7 +26,9 @@ MIN_ROWS_PER_CODE = 8  # with more rows for each code, integers are codes themse
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
-def user_sets(workspace: Workspace, rows: Rows, label: Label) -> tuple[UserSets | StoredSets, Callable[[Int64], str]]:
+def user_sets(
+    workspace: Workspace, rows: OpenRows, label: Label
+) -> tuple[UserSets | StoredSets, Callable[[Int64], str]]:
     """Return every user's distinct items, users and items each in their own order; inside guarded work.
 
     The second is a function that stores the items of some codes as a table of i, and returns its name.
@@ -43,14 +45,14 @@ def user_sets(workspace: Workspace, rows: Rows, label: Label) -> tuple[UserSets 
         table = workspace.fresh_name()
         with workspace.registered({"code": np.sort(codes)}) as released:
             kept_items = f"SELECT i FROM {released} JOIN {items.values} ON code = i_code"
-            workspace.rows(f"CREATE TEMP TABLE {table} AS {kept_items}")
+            workspace.fetch_unguarded(f"CREATE TEMP TABLE {table} AS {kept_items}")
         return table
 
-    items, pairs = sparing(workspace, number_and_pair)
+    items, pairs = run_in_little_memory(workspace, number_and_pair)
     return _make_sets(workspace, label, items, pairs), lambda codes: workspace.guarded(lambda: keep_items(codes))
 
 
-def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
+def coded_sets(workspace: Workspace, rows: OpenRows, names: str, label: Label) -> UserSets | StoredSets:
     """Return the sets of rows whose items i are codes, and users integers.
 
     `names` has the number and the item i of each code. Items are numbered in their own order, and only those that some
@@ -62,13 +64,15 @@ def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> Us
         row_count = _keep_rows(workspace, rows, kept_table)
         occurring_items = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept_table})"
         code_column = "row_number() OVER (ORDER BY i) - 1 AS i_code"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT i, {code_column}, number FROM ({occurring_items})")
+        workspace.fetch_unguarded(
+            f"CREATE TEMP TABLE {table} AS SELECT i, {code_column}, number FROM ({occurring_items})"
+        )
         items = _Codes("i_code", f" JOIN {table} ON {kept_table}.i = number", table, _count_rows(workspace, table))
         return items, _code_pairs(
             workspace, kept_table, row_count, _number_column(workspace, kept_table, "u", MOST_ROWS), items
         )
 
-    return _make_sets(workspace, label, *sparing(workspace, number_and_pair))
+    return _make_sets(workspace, label, *run_in_little_memory(workspace, number_and_pair))
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,9 +87,11 @@ class _Codes:
 
 def _number_column(workspace: Workspace, kept_table: str, column: str, max_size: int) -> _Codes:
     """Code integers by their distance from the minimum if that is below `max_size`, all others by their rank."""
-    (column_type,) = (description[1] for description in workspace.rows(f"DESCRIBE SELECT {column} FROM {kept_table}"))
-    if kind(column_type) in _SMALL:
-        minimum, maximum = workspace.rows(f"SELECT min({column}), max({column}) FROM {kept_table}")[0]
+    (column_type,) = (
+        description[1] for description in workspace.fetch_unguarded(f"DESCRIBE SELECT {column} FROM {kept_table}")
+    )
+    if base_type(column_type) in _SMALL:
+        minimum, maximum = workspace.fetch_unguarded(f"SELECT min({column}), max({column}) FROM {kept_table}")[0]
         if minimum is not None and maximum - minimum < max_size:
             code, size = f"{kept_table}.{column}::BIGINT - ({minimum})::BIGINT", maximum - minimum + 1
             values = (
@@ -94,7 +100,7 @@ def _number_column(workspace: Workspace, kept_table: str, column: str, max_size:
             return _Codes(code, "", values, size)
     table, code = workspace.fresh_name(), f"{column}_code"
     code_column = f"row_number() OVER (ORDER BY {column}) - 1 AS {code}"
-    workspace.rows(
+    workspace.fetch_unguarded(
         f"CREATE TEMP TABLE {table} AS SELECT {column}, {code_column} FROM (SELECT DISTINCT {column} FROM {kept_table})"
     )
     join = f" JOIN {table} ON {kept_table}.{column} IS NOT DISTINCT FROM {table}.{column}"
@@ -109,17 +115,17 @@ def _code_pairs(
     if users.joined or items.joined:
         table = workspace.fresh_name()
         joined_tables = f"{kept_table}{users.joined}{items.joined}"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {pair} AS pair FROM {joined_tables}")
-        workspace.rows(f"DROP TABLE {kept_table}")
+        workspace.fetch_unguarded(f"CREATE TEMP TABLE {table} AS SELECT {pair} AS pair FROM {joined_tables}")
+        workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
         pair = "pair"
     if users.joined:
-        workspace.rows(f"DROP TABLE {users.values}")
+        workspace.fetch_unguarded(f"DROP TABLE {users.values}")
     if _count_rows(workspace, table) != row_count:
         raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
     pairs: Int64 | SortedNumbers
     with workspace.without_progress():
         if row_count > MAX_ROWS_IN_MEMORY:
-            ((largest_pair,),) = workspace.rows(f"SELECT max({pair}) FROM {table}")
+            ((largest_pair,),) = workspace.fetch_unguarded(f"SELECT max({pair}) FROM {table}")
             pairs = SortedNumbers.expecting(row_count, high=largest_pair + 1)
             for _, block in _read_blocks(workspace, pair, table, row_count):
                 pairs.add(block)
@@ -127,7 +133,7 @@ def _code_pairs(
             pairs = np.empty(row_count, dtype=np.int64)
             for start, block in _read_blocks(workspace, pair, table, row_count):
                 pairs[start : start + len(block)] = block
-        workspace.rows(f"DROP TABLE {table}")
+        workspace.fetch_unguarded(f"DROP TABLE {table}")
     return pairs
 
 
@@ -145,7 +151,7 @@ def _read_blocks(workspace: Workspace, pair: str, table: str, row_count: int) ->
 
 
 def _fetch_pairs(workspace: Workspace, selected: str) -> Int64:
-    return workspace.columns(f"SELECT {selected}")["pair"].astype(np.int64, copy=False)
+    return workspace.fetch_arrays_unguarded(f"SELECT {selected}")["pair"].astype(np.int64, copy=False)
 
 
 def _make_sets(
@@ -156,21 +162,23 @@ def _make_sets(
     def fetch(codes: Int64) -> list[object]:
         def rows() -> list[Row]:
             with workspace.registered({"code": codes}) as names:
-                return workspace.rows(f"SELECT i FROM {names} JOIN {items.values} ON code = i_code ORDER BY code")
+                return workspace.fetch_unguarded(
+                    f"SELECT i FROM {names} JOIN {items.values} ON code = i_code ORDER BY code"
+                )
 
         return [item for (item,) in workspace.guarded(rows)]
 
-    labels = Labels(fetch, items.size, label)
+    labels = FetchedLabels(fetch, items.size, label)
     if isinstance(pairs, SortedNumbers):
         return stored_pairs(pairs, labels.size, labels.many)
     offsets, codes = sets_of(pairs)
     return UserSets(offsets=offsets, codes=codes, size=labels.size, label=labels, label_many=labels.many)
 
 
-def _keep_rows(workspace: Workspace, rows: Rows, kept_table: str) -> int:
+def _keep_rows(workspace: Workspace, rows: OpenRows, kept_table: str) -> int:
     """Store the rows, read once, and return their number; those beyond memory spill to disk."""
     with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
+        workspace.fetch_unguarded(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
     row_count = _count_rows(workspace, kept_table)
     if row_count > MOST_ROWS:
         raise DataError("there are more than 2^31 rows", "keep fewer with where=, or leave the pairs in the engine")
@@ -178,4 +186,4 @@ def _keep_rows(workspace: Workspace, rows: Rows, kept_table: str) -> int:
 
 
 def _count_rows(workspace: Workspace, table: str) -> int:
-    return int(workspace.rows(f"SELECT count(*) FROM {table}")[0][0])
+    return int(workspace.fetch_unguarded(f"SELECT count(*) FROM {table}")[0][0])

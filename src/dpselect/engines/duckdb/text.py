@@ -9,8 +9,8 @@ import numpy as np
 
 from dpselect.aggregates.stored_sets import stored
 from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
-from dpselect.engines.duckdb.types import has_text, kind
-from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
+from dpselect.engines.duckdb.types import base_type, has_text
+from dpselect.engines.duckdb.workspace import OpenRows, Workspace, literal, run_in_little_memory
 from dpselect.errors import DataError, ParameterError, SourceError
 from dpselect.texts.token_stream import GAP, NO_CODES, Int64, TokenStream, refuse_label, store_in_memory
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
@@ -29,7 +29,7 @@ MAX_PATTERN_TEXT = 20_000  # characters
 MAX_MARKS = 30  # on one letter: the Unicode rules for streams (UAX 15) allow as many, no language has half of them
 _MANY_MARKS = literal(r"\p{M}{4,}")  # a run of many marks
 _MAX_SHORT_TEXT = 1000  # bytes
-MANY = 1 << 23  # with more tokens, they are kept on disk
+MAX_TOKENS_IN_MEMORY = 1 << 23  # with more tokens, they are kept on disk
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
 # A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end
@@ -43,12 +43,12 @@ _SENTENCES = rf"[^{_LINE_END}]*?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_
 def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
     """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is read."""
     if not has_text(item_type):
-        raise SourceError("text", "be a column of text", f"a column of {kind(item_type)}")
+        raise SourceError("text", "be a column of text", f"a column of {base_type(item_type)}")
     if tokenizer.pattern is None:  # RE2 reads ours
         return
     problem = ""
     try:
-        workspace.rows("SELECT " + compile_tokens("''", tokenizer))
+        workspace.fetch_unguarded("SELECT " + compile_tokens("''", tokenizer))
     except duckdb.Error as error:
         problem = str(error).splitlines()[0]  # the message is about the caller's own pattern: there is no row
     if problem:
@@ -84,20 +84,24 @@ def _normalize(text: str) -> str:
     return f"CASE WHEN {has_many_marks} THEN NULL ELSE nfc_normalize({text}) END"
 
 
-def token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
+def token_stream(workspace: Workspace, rows: OpenRows, tokenizer: Tokenizer) -> TokenStream:
     """Return all tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
-    return sparing(workspace, lambda: _token_stream(workspace, rows, tokenizer))
+    return run_in_little_memory(workspace, lambda: _token_stream(workspace, rows, tokenizer))
 
 
-def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
+def _token_stream(workspace: Workspace, rows: OpenRows, tokenizer: Tokenizer) -> TokenStream:
     messages, users_table, words, tokens_table = (workspace.fresh_name() for _ in range(4))
     with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {compile_tokens('i', tokenizer)} AS t FROM {source}")
+        workspace.fetch_unguarded(
+            f"CREATE TEMP TABLE {messages} AS SELECT u, {compile_tokens('i', tokenizer)} AS t FROM {source}"
+        )
     # A row's rowid in its table is its code. Users and words are in their own order, which hides the order of rows.
-    workspace.rows(f"CREATE TEMP TABLE {users_table} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
+    workspace.fetch_unguarded(
+        f"CREATE TEMP TABLE {users_table} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u"
+    )
     distinct_words = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
-    workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({distinct_words}) ORDER BY t")
-    ((expected_tokens, row_count, word_count, user_count),) = workspace.rows(
+    workspace.fetch_unguarded(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({distinct_words}) ORDER BY t")
+    ((expected_tokens, row_count, word_count, user_count),) = workspace.fetch_unguarded(
         f"SELECT (SELECT coalesce(sum(len(t)), 0) FROM {messages}), (SELECT count(*) FROM {messages}), "
         f"(SELECT count(*) FROM {words}), (SELECT count(*) FROM {users_table})"
     )
@@ -111,17 +115,17 @@ def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> Tok
     # Numbers below 2^32 are sorted in half the time that others take.
     code_columns = f"v::UINTEGER AS v, m::UINTEGER AS m, p::UINTEGER AS p, {words}.rowid::UINTEGER AS c"
     coded = f"SELECT {code_columns} FROM ({single_tokens}) AS apart JOIN {words} ON apart.t = {words}.t"
-    workspace.rows(f"CREATE TEMP TABLE {tokens_table} AS {coded} ORDER BY v, m, p")
-    ((token_count,),) = workspace.rows(f"SELECT count(*) FROM {tokens_table}")
-    workspace.rows(f"DROP TABLE {messages}")
-    workspace.rows(f"DROP TABLE {users_table}")
+    workspace.fetch_unguarded(f"CREATE TEMP TABLE {tokens_table} AS {coded} ORDER BY v, m, p")
+    ((token_count,),) = workspace.fetch_unguarded(f"SELECT count(*) FROM {tokens_table}")
+    workspace.fetch_unguarded(f"DROP TABLE {messages}")
+    workspace.fetch_unguarded(f"DROP TABLE {users_table}")
     if expected_tokens != token_count:  # otherwise tokens would be given to another user
         raise DataError("the source's users cannot be distinguished", "cast users to text or to numbers")
     with workspace.without_progress():
         entries = _make_entries(
-            _fetch_tokens(workspace, tokens_table, token_count), user_count, many=token_count > MANY
+            _fetch_tokens(workspace, tokens_table, token_count), user_count, many=token_count > MAX_TOKENS_IN_MEMORY
         )
-        workspace.rows(f"DROP TABLE {tokens_table}")
+        workspace.fetch_unguarded(f"DROP TABLE {tokens_table}")
     return TokenStream(
         level=1,
         entries=entries,
@@ -133,7 +137,7 @@ def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> Tok
 def _fetch_tokens(workspace: Workspace, tokens_table: str, token_count: int) -> Iterator[tuple[Int64, Int64, Int64]]:
     """Yield the user, the message and the word of each token, in blocks, in order."""
     for start in range(0, max(token_count, 1), BLOCK):
-        arrays = workspace.columns(
+        arrays = workspace.fetch_arrays_unguarded(
             f"SELECT v, m, c FROM {tokens_table} WHERE rowid >= {start} AND rowid < {start + BLOCK} ORDER BY rowid"
         )
         yield tuple(arrays[name].astype(np.int64, copy=False) for name in "vmc")  # type: ignore[misc]

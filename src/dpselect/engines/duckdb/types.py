@@ -1,4 +1,4 @@
-"""Types: which columns can be users and items, and the one form in which each value is counted and named.
+"""Types: which columns can be users and items, and the canonical form in which each value is counted and named.
 
 Values that compare as equal must look equal too. Otherwise the label of a group would be whichever of its forms
 came first, which depends on the rows. So text loses its collation, negative zero its sign, an ENUM its order.
@@ -16,11 +16,11 @@ from dpselect.engines.values import (
     BYTES,
     DATE,
     INFINITY,
-    LESS_INFINITY,
-    LETTERS,
+    MAX_NUMBER_LETTERS,
     MAX_VALUE_BYTES,
+    MINUS_INFINITY,
     MOMENT,
-    NUMBER,
+    NUMBER_PATTERN,
     TYPE_MARK,
     sql_cast_hint,
 )
@@ -28,7 +28,7 @@ from dpselect.engines.values import ZONED as ZONE_GIVEN
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
@@ -47,14 +47,14 @@ FLOATS = frozenset({"FLOAT", "DOUBLE"})
 TEXTS = frozenset({"VARCHAR", "JSON"})
 ZONED = "TIMESTAMP WITH TIME ZONE"
 # Counted as they are: equal values of these types have one form only, and Python has a type for it.
-_PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
+_COUNTED_UNCHANGED = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
 # Counted as text, because Python has no type that holds every value of these.
-_NAMES = frozenset({"ENUM"})
-NOTHING = '"NULL"'
-_NOTHING = frozenset({NOTHING, "NULL"})  # a column of nulls only, as polars and PyArrow have it
-_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
+_ENUMS = frozenset({"ENUM"})
+NULL_TYPE = '"NULL"'
+_NULL_TYPES = frozenset({NULL_TYPE, "NULL"})  # a column of nulls only, as polars and PyArrow have it
+_COUNTED_AS_TEXT = _ENUMS | _NULL_TYPES | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
 # The ends of what Python has too; beyond them DuckDB itself fails to write or convert a value.
-_RANGES = {
+_NAMEABLE_RANGES = {
     "DATE": ("0001-01-01", "9999-12-31"),
     "TIMESTAMP_S": ("0001-01-01", "9999-12-31 23:59:59"),
     "TIMESTAMP_MS": ("0001-01-01", "9999-12-31 23:59:59.999"),
@@ -68,16 +68,16 @@ _RANGES = {
 
 
 # Parquet files may hold moments of the day before the first of DuckDB, which it reads and then fails to convert.
-_MOMENT = (
+_MOMENT_IN_UTC = (
     "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
     "THEN ({}) AT TIME ZONE 'UTC' END"
 )
 _NESTED = frozenset({"LIST", "STRUCT", "MAP", "UNION", "VARIANT"})
-_LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
-_ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
+_LENGTH_FUNCTIONS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
+_SQL_OF_INFINITY = {INFINITY: "'inf'", MINUS_INFINITY: "'-inf'"}
 
 
-def kind(sql_type: str) -> str:
+def base_type(sql_type: str) -> str:
     """Return the name of a type without its parameters; the members of an ENUM are data and must not be shown."""
     if sql_type.endswith("]"):
         return "LIST"
@@ -86,7 +86,7 @@ def kind(sql_type: str) -> str:
 
 def is_text(sql_type: str) -> bool:
     """Return whether an item of this type is a text as it is counted, and declared as one."""
-    return kind(sql_type) in TEXTS | _NAMES | _NOTHING
+    return base_type(sql_type) in TEXTS | _ENUMS | _NULL_TYPES
 
 
 def has_text(sql_type: str) -> bool:
@@ -95,32 +95,36 @@ def has_text(sql_type: str) -> bool:
 
 
 def item_form(expression: str, sql_type: str) -> str:
-    """Compile an item to its one form."""
-    name = kind(sql_type)
+    """Compile an item to its canonical form."""
+    name = base_type(sql_type)
     if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
-    if name in _AS_TEXT:
+    if name in _COUNTED_AS_TEXT:
         return f'CAST({expression} AS VARCHAR) COLLATE "C"'
     if name in FLOATS:
         # -0.0 + 0.0 is 0.0.
         return f"{expression} + 0.0::{name}"
     if name == ZONED:
         return f"({expression}) AT TIME ZONE 'UTC'"
-    if name in _PLAIN or name == "DECIMAL":
+    if name in _COUNTED_UNCHANGED or name == "DECIMAL":
         return expression
     raise DataError(f"a column of type {name} cannot name items", sql_cast_hint(name))
 
 
 def number_form(expression: str, sql_type: str) -> str:
-    """Compile a value to its one form, a DOUBLE; null for text that is no number."""
-    name = kind(sql_type)
+    """Compile a value to its canonical form, a DOUBLE; null for text that is no number."""
+    name = base_type(sql_type)
     if name == OBJECT:
-        infinities = " ".join(f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _ENDS.items())
+        infinities = " ".join(
+            f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _SQL_OF_INFINITY.items()
+        )
         is_number = f"starts_with({expression}, {literal(TYPE_MARK)}) AND substr({expression}, 2, 1) > 'z'"
         value = f"CASE WHEN {is_number} THEN {number_form(f'substr({expression}, 3)', 'VARCHAR')} END"
         return f"CASE {expression} {infinities} ELSE {value} END"
     if is_text(sql_type):
-        is_number_text = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
+        is_number_text = (
+            f"regexp_full_match({expression}, '{NUMBER_PATTERN}') AND length({expression}) < {MAX_NUMBER_LETTERS}"
+        )
         return f"CASE WHEN {is_number_text} THEN TRY_CAST({expression} AS DOUBLE) END"
     if name in INTEGERS | FLOATS or name == "DECIMAL":
         return f"CAST({expression} AS DOUBLE)"
@@ -143,7 +147,7 @@ def time_form(expression: str, sql_type: str) -> str:
     return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
-def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
+def duckdb_row_periods(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
     """Return the periods over the column of times, from the SQL of that column as the source has it.
 
     Some values without a declared type may have a zone, which is lost.
@@ -159,37 +163,37 @@ def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeri
     return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB_SPELLING)
 
 
-def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
+def length_limited_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
     """Compile a value as its source has it, or `nothing` if it is longer than allowed, from its length alone.
 
     A longer value is never copied, compared or kept.
     """
-    length = _LENGTHS.get(kind(sql_type))
+    length = _LENGTH_FUNCTIONS.get(base_type(sql_type))
     if length is None:
         return expression
     return f"CASE WHEN {length}({expression}) <= {MAX_VALUE_BYTES} THEN {expression} ELSE {nothing} END"
 
 
-def sound_form(expression: str, sql_type: str) -> str:
+def validated_form(expression: str, sql_type: str) -> str:
     """Compile an unchecked value, which another library wrote to memory: null if it is invalid.
 
     DuckDB accepts invalid text and moments beyond the years 1 to 9999, and fails on them later.
     """
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name in TEXTS:
-        return f"TRY(decode(encode({short_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
-    if name in _RANGES:
-        return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
-    return short_form(expression, sql_type)
+        return f"TRY(decode(encode({length_limited_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
+    if name in _NAMEABLE_RANGES:
+        return f"CASE WHEN {nameable_condition(expression, sql_type)} THEN {expression} END"
+    return length_limited_form(expression, sql_type)
 
 
 def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
     """Compile a user, who is never named: more types are allowed than for an item, but none with a text inside.
 
     A column by itself may be of any type that DuckDB groups. DuckDB does not promise that equal values of any type stay
-    equal inside a struct, so a field is in the one form of an item, except values that cannot be named.
+    equal inside a struct, so a field is in the canonical form of an item, except values that cannot be named.
     """
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if is_field:
         form = item_form(expression, sql_type)
         return form if name in FLOATS else user_form(expression, sql_type)
@@ -201,43 +205,45 @@ def user_form(expression: str, sql_type: str, *, is_field: bool = False) -> str:
     return expression
 
 
-def present(expression: str, sql_type: str) -> str:
+def present_condition(expression: str, sql_type: str) -> str:
     """Compile the condition that a user or a number is present; NaN is null, as it is for pandas."""
     # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
-    if kind(sql_type) in FLOATS:
+    if base_type(sql_type) in FLOATS:
         return f"{expression} IS NOT NULL AND NOT isnan({expression})"
-    if kind(sql_type) == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+    if (
+        base_type(sql_type) == "DECIMAL"
+    ):  # memory and files can hold more digits than their type has, and then DuckDB fails
         digits, scale = map(int, re.findall(r"\d+", sql_type))
         maximum = f"'{Decimal(10**digits - 1).scaleb(-scale, Context(prec=digits)):f}'::{sql_type}"
         return f"{expression} BETWEEN -{maximum} AND {maximum}"
     return f"{expression} IS NOT NULL"
 
 
-def nameable(expression: str, sql_type: str) -> str:
+def nameable_condition(expression: str, sql_type: str) -> str:
     """Compile the condition that an item is present and can be named: no infinity, and within Python's years."""
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if name in FLOATS:  # NaN and null are not finite either
         return f"isfinite({expression})"
     if name == OBJECT:
-        return f"{expression} NOT IN ({', '.join(map(literal, _ENDS))})"
-    if name in _RANGES:
-        minimum, maximum = (f"{literal(end)}::{name}" for end in _RANGES[name])
+        return f"{expression} NOT IN ({', '.join(map(literal, _SQL_OF_INFINITY))})"
+    if name in _NAMEABLE_RANGES:
+        minimum, maximum = (f"{literal(end)}::{name}" for end in _NAMEABLE_RANGES[name])
         return f"{expression} BETWEEN {minimum} AND {maximum}"
-    return present(expression, sql_type)
+    return present_condition(expression, sql_type)
 
 
-def floor_form(expression: str, sql_type: str) -> str:
+def floor_to_microseconds(expression: str, sql_type: str) -> str:
     """Compile a moment in nanoseconds to one in microseconds, rounded down: the engine's own cast rounds up."""
     nanoseconds = f"epoch_ns({expression})"
     microseconds = f"({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000"
-    return f"TRY({'make_timestamptz' if kind(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({microseconds}))"
+    return f"TRY({'make_timestamptz' if base_type(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({microseconds}))"
 
 
 def filter_type(sql_type: str) -> SqlType:
     """Return the type of a column as the filter compares it; a type that it does not know has IS NULL alone."""
     from dpselect.engines.sql.port import SqlType
 
-    name = kind(sql_type)
+    name = base_type(sql_type)
     if has_text(sql_type):
         return SqlType(name, "text", '({})::VARCHAR COLLATE "C"', "VARCHAR", "VARCHAR")
     if name in INTEGERS and name != "UHUGEINT":
@@ -251,11 +257,13 @@ def filter_type(sql_type: str) -> SqlType:
     if name in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
     if name == "TIMESTAMP_NS":
-        return SqlType(name, "timestamp", floor_form("{}", name), "TIMESTAMP", "TIMESTAMP")
+        return SqlType(name, "timestamp", floor_to_microseconds("{}", name), "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
-        return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
+        return SqlType(name, "timestamp", _MOMENT_IN_UTC, "TIMESTAMP", ZONED)
     if name == "TIMESTAMPTZ_NS":  # frames of nanoseconds with a zone
-        return SqlType(name, "timestamp", _MOMENT.replace("{}", floor_form("{}", name)), "TIMESTAMP", ZONED)
+        return SqlType(
+            name, "timestamp", _MOMENT_IN_UTC.replace("{}", floor_to_microseconds("{}", name)), "TIMESTAMP", ZONED
+        )
     return SqlType(name, "other", "{}", name, None)
 
 
@@ -264,7 +272,7 @@ def filter_form(column: str, sql_type: str) -> str:
     name = quoted(column)
     if sql_type == OBJECT:
         return f"{plain_form(name)} AS {name}"
-    return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
+    return f"CAST({name} AS VARCHAR) AS {name}" if base_type(sql_type) == "ENUM" else name
 
 
 def plain_type(sql_type: str) -> str:
@@ -272,12 +280,22 @@ def plain_type(sql_type: str) -> str:
     return "VARCHAR" if sql_type == OBJECT else sql_type
 
 
-def label(value: object, sql_type: str) -> object:
-    """Return a counted item as a plain Python value."""
-    if sql_type == OBJECT and isinstance(value, str):
-        from dpselect.engines.sources import objects
+def label_function(sql_type: str) -> Callable[[object], object]:
+    """Return the function from a counted item of this type to a plain Python value."""
+    if sql_type == OBJECT:
+        return _decode_object
+    return _with_utc if base_type(sql_type) == ZONED else _unchanged
 
-        return objects.decode_value(value)
-    if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
-        return value.replace(tzinfo=datetime.UTC)
+
+def _decode_object(value: object) -> object:
+    from dpselect.engines.sources import objects
+
+    return objects.decode_value(value) if isinstance(value, str) else value
+
+
+def _with_utc(value: object) -> object:
+    return value.replace(tzinfo=datetime.UTC) if isinstance(value, datetime.datetime) else value
+
+
+def _unchanged(value: object) -> object:
     return value

@@ -20,7 +20,7 @@ from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, OutputError
 
 Row = tuple[Any, ...]
-Rows = Callable[[], contextlib.AbstractContextManager[str]]
+OpenRows = Callable[[], contextlib.AbstractContextManager[str]]
 """Context of the SQL after FROM of the selected rows, columns u and i."""
 Label = Callable[[object], object]
 """Function from a counted item to a plain Python value."""
@@ -50,7 +50,7 @@ class Workspace:
         check_address_space()
         self._folder = Folder()
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
-        self.files: dict[str, str] = {}  # open database files, with their names here
+        self.attached_files: dict[str, str] = {}  # open database files, with their names here
         self._is_progress_hidden = False
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
@@ -61,19 +61,19 @@ class Workspace:
     def close(self) -> None:
         """Drop every table and the spilled files."""
         self.connection.close()
-        self.files.clear()
+        self.attached_files.clear()
         self._folder.close()
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
-        """Return all rows of one statement."""
-        return self.guarded(lambda: self.rows(sql, values), progress=progress)
+        """Return all rows of one statement, as guarded work of its own."""
+        return self.guarded(lambda: self.fetch_unguarded(sql, values), progress=progress)
 
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Return all rows of one statement, inside guarded work. Only this and `columns` let anything leave."""
+    def fetch_unguarded(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Return all rows of one statement, inside guarded work. Rows leave by this and the next method alone."""
         return self.connection.execute(sql, list(values)).fetchall()
 
-    def columns(self, sql: str) -> dict[str, npt.NDArray[Any]]:
-        """Return all rows of one statement as arrays, for large numeric results; inside guarded work, as `rows` is."""
+    def fetch_arrays_unguarded(self, sql: str) -> dict[str, npt.NDArray[Any]]:
+        """Return all rows of one statement as arrays, for large numeric results; inside guarded work, too."""
         return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
@@ -87,10 +87,10 @@ class Workspace:
 
     def leave_room(self) -> None:
         """Limit the memory to three quarters and spill the rest; rows have no order then. Inside guarded work."""
-        self.rows("SET preserve_insertion_order = false")
+        self.fetch_unguarded("SET preserve_insertion_order = false")
         memory = available_bytes()
         if memory is not None:
-            self.rows(f"SET memory_limit = '{memory * 3 // 4} B'")
+            self.fetch_unguarded(f"SET memory_limit = '{memory * 3 // 4} B'")
 
     @contextlib.contextmanager
     def without_progress(self) -> Iterator[None]:
@@ -144,7 +144,7 @@ def _fixed_error(error: BaseException) -> DpselectError:
     return DataError("the source could not be read", hint)
 
 
-def sparing(workspace: Workspace, work: Callable[[], T]) -> T:
+def run_in_little_memory(workspace: Workspace, work: Callable[[], T]) -> T:
     """Return the result of `work` in `SMALL_MEMORY`, with more spilled to disk, or else in more memory.
 
     Some things cannot be spilled, such as one very long text. No user's row may make a question fail for that, so then
@@ -165,11 +165,11 @@ def _memory_limit(workspace: Workspace, max_bytes: int | None) -> Iterator[None]
     memory = available_bytes()
     limits = [limit for limit in (max_bytes, None if memory is None else memory * 3 // 4) if limit is not None]
     if limits:
-        workspace.rows(f"SET memory_limit = '{min(limits)} B'")
+        workspace.fetch_unguarded(f"SET memory_limit = '{min(limits)} B'")
     try:
         yield
     finally:
-        workspace.rows("RESET memory_limit")
+        workspace.fetch_unguarded("RESET memory_limit")
 
 
 def quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpselect.engines.filters.cost import READ
+from dpselect.engines.filters.cost import READ_TEXT_POWERS
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import refuse
 from dpselect.engines.filters.values import (
@@ -124,7 +124,9 @@ def _cast_from_text(value: Value, target: Sequence[object], spelling: Spelling) 
         yes, no = (spelling.compile_match(text, pattern) for pattern in (YES, NO))
         return Value(kind, f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END")
     if kind == "double":
-        return Value(kind, _read_if_match(text, DOUBLE, spelling.double, spelling), low=-READ, high=READ)
+        return Value(
+            kind, _read_if_match(text, DOUBLE, spelling.double, spelling), low=-READ_TEXT_POWERS, high=READ_TEXT_POWERS
+        )
     if kind == "date":
         return Value(kind, _read_if_match(text, DAY, spelling.date, spelling))
     if kind == "timestamp":

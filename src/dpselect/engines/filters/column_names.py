@@ -57,12 +57,12 @@ def refuse_case_twins(
         )
 
 
-def refuse_twins_of_source(columns: Iterable[str], place_in_source: str, hint: str) -> None:
+def refuse_twins_of_source(columns: Iterable[str], in_file: str, hint: str) -> None:
     """Refuse a source of which DuckDB itself would read one column for the other."""
     twins = case_twins(columns)
     if twins:
         raise SourceError(
-            "source", "have columns that differ by more than letter case", _format_twins(twins) + place_in_source, hint
+            "source", "have columns that differ by more than letter case", _format_twins(twins) + in_file, hint
         )
 
 

@@ -16,20 +16,20 @@ from dpselect.errors import ParameterError
 
 OPERATORS, LETTERS, READINGS, CONSTANTS = 64, 256, 32, 10_000
 """The limits of a filter: operators, letters of patterns, readings, constants of 64 characters each."""
-BYTES = 4096
+MAX_BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 HASHED = 5
 """IN looks up this number of constants or more; of fewer DuckDB makes as many comparisons, each with a copy."""
 LOOKED_UP = 9
 """PostgreSQL looks up this number of constants or more: a text is read once for its hash, and once if one equals."""
-SHORT = 64
+MAX_SHORT_LETTERS = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
-LISTED = 50
+MAX_LISTED = 50
 """Constants after IN that may be compared one by one at the cost of an operator; more must be looked up."""
 EQUALS, ORDERS = ("=", "<>", "IS DISTINCT FROM"), ("<", "<=", ">", ">=")
 POWERS = 300
 """Powers of ten that a double has."""
-RANGE, READ = 100, 97  # powers of ten of a column, and of a text that was read as a number
+COLUMN_POWERS, READ_TEXT_POWERS = 100, 97  # powers of ten of a column, and of a text that was read as a number
 _HINTS = {
     "operators": "use IN with a list instead of many ORs",
     "letters of patterns": "search for a shorter text",
@@ -93,7 +93,7 @@ class _Part:
 
     cost: RowCost
     size: int = 1  # the largest size of a text, in units of BYTES
-    powers: int = RANGE  # the largest powers of ten of a double, as written
+    powers: int = COLUMN_POWERS  # the largest powers of ten of a double, as written
 
 
 def measure_cost(tree: Node) -> RowCost:
@@ -130,10 +130,10 @@ def _measure_part(node: Node, measured: dict[int, _Part]) -> _Part:
 def _measure_constant(node: Constant) -> _Part:
     value = node.value
     letters = len(value.encode()) if isinstance(value, str) else 0
-    powers = RANGE
+    powers = COLUMN_POWERS
     if isinstance(value, int | float | Decimal) and value:
         powers = abs(int(f"{value:e}".partition("e")[2])) + 1
-    return _Part(RowCost(constants=1 + letters // SHORT), 1 + letters // BYTES, powers)
+    return _Part(RowCost(constants=1 + letters // MAX_SHORT_LETTERS), 1 + letters // MAX_BYTES, powers)
 
 
 def _measure_operation(node: Operation, parts: Sequence[_Part]) -> _Part:
@@ -157,9 +157,9 @@ def _result_powers(sort: str, parts: Sequence[int]) -> tuple[int, bool]:
         return (
             (combined, False)
             if combined < POWERS
-            else (_combine_powers(sort, [min(power, RANGE) for power in parts]), True)
+            else (_combine_powers(sort, [min(power, COLUMN_POWERS) for power in parts]), True)
         )
-    return (max(parts), False) if sort in ("CASE", "COALESCE", "ABS") else (READ, False)
+    return (max(parts), False) if sort in ("CASE", "COALESCE", "ABS") else (READ_TEXT_POWERS, False)
 
 
 def _combine_powers(sort: str, parts: Sequence[int]) -> int:
@@ -201,7 +201,7 @@ def _weigh(node: Operation) -> Weight:
 def _extra_readings(part: Node) -> int:
     """Return the number of readings that a comparison with this part takes if it is a long constant, else 0."""
     length = len(part.value.encode()) if isinstance(part, Constant) and isinstance(part.value, str) else 0
-    return -(-length // BYTES) if length > SHORT else 0
+    return -(-length // MAX_BYTES) if length > MAX_SHORT_LETTERS else 0
 
 
 def _text_readings(parts: Sequence[Node]) -> int:

@@ -13,7 +13,7 @@ from itertools import count
 
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
-from dpselect.engines.filters.cost import EQUALS, HASHED, LISTED, ORDERS, POWERS
+from dpselect.engines.filters.cost import EQUALS, HASHED, MAX_LISTED, ORDERS, POWERS
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
@@ -69,7 +69,7 @@ class Writer:
         for part, sql in zip(node.parts[1:], other_sqls, strict=True):
             sqls_by_constness[isinstance(part, Constant)].append(sql)
         form = "({})"
-        if len(sqls_by_constness[True]) > LISTED:
+        if len(sqls_by_constness[True]) > MAX_LISTED:
             form = self.spelling.long_list
             if values.is_small(parts[0]):  # PostgreSQL looks up only numbers of one size
                 first = f"CAST({first} AS {self.spelling.integer})"
@@ -183,7 +183,7 @@ class Writer:
         if values.exact_type(max_magnitude, scale, self.spelling) == self.spelling.integer:
             sqls = [f"CAST({part.operand} AS {self.spelling.integer})" for part in parts]
         else:
-            if scale > values.ROUNDED:  # 0.01 has two digits in its type
+            if scale > values.SPARK_EXACT_DIGITS:  # 0.01 has two digits in its type
                 values.exact_type(10 ** (sum(sizes) - 1) - 1, scale, self.spelling)
             if max(sizes) < _WIDE_DIGITS <= values.decimal_digits(max_magnitude, scale):
                 sizes[0] = _WIDE_DIGITS
@@ -223,10 +223,10 @@ class Writer:
         return replace(value, sql=value.operand, safe="")
 
     def _narrow(self, value: Value) -> Value:
-        if value.low >= -values.RANGE and value.high <= values.RANGE:
+        if value.low >= -values.MAX_DOUBLE_POWER and value.high <= values.MAX_DOUBLE_POWER:
             return value
         sql = _in_parentheses(self.spelling.in_range(value.sql))
-        return replace(value, sql=sql, constant=None, low=-values.RANGE, high=values.RANGE)
+        return replace(value, sql=sql, constant=None, low=-values.MAX_DOUBLE_POWER, high=values.MAX_DOUBLE_POWER)
 
     def _remainder(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Compile the remainder of integers, with the sign of the first; null if the second is 0."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
-from dpselect.engines.filters.cost import BYTES
+from dpselect.engines.filters.cost import MAX_BYTES
 from dpselect.engines.filters.patterns import Pattern
 
 LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
@@ -56,7 +56,7 @@ class Spelling:
         """Compile a text that is compared by its characters."""
         return self.collated.replace("{}", sql)
 
-    def null_if_long(self, sql: str, max_bytes: int = BYTES) -> str:
+    def null_if_long(self, sql: str, max_bytes: int = MAX_BYTES) -> str:
         """Compile a text, null if it has more bytes, which an engine knows without reading it."""
         return f"CASE WHEN {self.function('BYTES', sql)} <= {max_bytes} THEN {sql} END"
 

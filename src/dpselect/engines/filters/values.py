@@ -20,16 +20,21 @@ from dpselect.engines.sql.port import SqlType
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
 _BITS |= {f"U{name}": bits + 1 for name, bits in _BITS.items()}
-DIGITS = 38
+MAX_EXACT_DIGITS = 38
 """The largest number of digits of an exact number."""
-_OF_BIGINT = 20  # digits before the point that an engine may reserve for an integer
-ROUNDED = 6
+_BIGINT_DIGITS = 20  # digits before the point that an engine may reserve for an integer
+SPARK_EXACT_DIGITS = 6
 """Digits after the point that Spark keeps whatever comes before it; of more it may round the last ones away."""
-WRITTEN_OUT = ("json", "jsonb", "long bpchar")
+SLOW_TEXT_TYPES = ("json", "jsonb", "long bpchar")
 """Types of PostgreSQL that are converted to text, however long, each time that their form is used."""
-RANGE = 100
+MAX_DOUBLE_POWER = 100
 """A double whose magnitude is beyond 10 to this power, or below its inverse, is null outside of comparisons."""
-_KINDS = {"text": "a text", "boolean": "TRUE or FALSE", "date": "a date", "timestamp": "a date or a moment"}
+_DESCRIPTION_OF_KIND = {
+    "text": "a text",
+    "boolean": "TRUE or FALSE",
+    "date": "a date",
+    "timestamp": "a date or a moment",
+}
 
 
 @dataclass(frozen=True)
@@ -54,25 +59,25 @@ class Value:
 
 
 def column_value(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
-    """Return a column in its one form, by its type."""
-    form = f"({sql_type.form.replace('{}', sql)})"
+    """Return a column in its canonical form, by its type."""
+    form = f"({sql_type.canonical_form.replace('{}', sql)})"
     description = f"{name!r}, a column of {sql_type.name}"
-    zoned = "ZONE" in (sql_type.duckdb or "")
+    zoned = "ZONE" in (sql_type.duckdb_type or "")
     kind = "timestamp" if zoned else sql_type.kind
     if kind == "text":
-        is_long = sql_type.name in WRITTEN_OUT
+        is_long = sql_type.name in SLOW_TEXT_TYPES
         return (
             Value("other", sql, description) if is_long else Value(kind, form, description, spelling.null_if_long(form))
         )
     if kind == "boolean":
         return Value(kind, form, description)
     if kind in ("date", "timestamp"):
-        return Value(kind, form, description, spelling.in_calendar(form, kind), type_name=sql_type.form_type)
+        return Value(kind, form, description, spelling.in_calendar(form, kind), type_name=sql_type.canonical_type)
     if kind not in ("integer", "number"):
         return Value("other", form, description)
-    if sql_type.duckdb in ("DOUBLE", "FLOAT"):
-        return Value("double", form, description, spelling.in_range(form), low=-RANGE, high=RANGE)
-    max_magnitude, scale = _exact_bounds(sql_type.duckdb)
+    if sql_type.duckdb_type in ("DOUBLE", "FLOAT"):
+        return Value("double", form, description, spelling.in_range(form), low=-MAX_DOUBLE_POWER, high=MAX_DOUBLE_POWER)
+    max_magnitude, scale = _exact_bounds(sql_type.duckdb_type)
     if max_magnitude is None:
         form = spelling.few_digits.replace("{}", sql).replace("[]", form)
     safe = form if kind == "integer" else spelling.finite.replace("{}", form)
@@ -121,9 +126,9 @@ def to_double(value: Value, spelling: Spelling) -> Value:
         return double_constant(float(value.constant), spelling)
     if value.max_magnitude is None:
         # PostgreSQL's numeric: 1e100 is numeric as well. Next to a double it would become one, and may be too large.
-        in_range = f"abs({value.sql}) BETWEEN 1e-{RANGE} AND 1e{RANGE} OR {value.sql} = 0"
+        in_range = f"abs({value.sql}) BETWEEN 1e-{MAX_DOUBLE_POWER} AND 1e{MAX_DOUBLE_POWER} OR {value.sql} = 0"
         sql = f"CASE WHEN {in_range} THEN CAST({value.sql} AS {spelling.double}) END"
-        return Value("double", sql, value.description, low=-RANGE, high=RANGE)
+        return Value("double", sql, value.description, low=-MAX_DOUBLE_POWER, high=MAX_DOUBLE_POWER)
     sql = spelling.as_double(
         value.operand, exactly=value.max_magnitude <= 2**53 or (value.max_magnitude <= 2**64 and not value.scale)
     )
@@ -151,10 +156,13 @@ def as_exact(value: Value, max_magnitude: int, scale: int, spelling: Spelling) -
 
 def exact_type(max_magnitude: int, scale: int, spelling: Spelling) -> str:
     """Return a type for numbers of at most 38 digits that no engine rounds."""
-    if decimal_digits(max_magnitude, scale) > DIGITS or (
-        scale > ROUNDED and decimal_digits(max_magnitude, scale) > DIGITS - 2
+    if decimal_digits(max_magnitude, scale) > MAX_EXACT_DIGITS or (
+        scale > SPARK_EXACT_DIGITS and decimal_digits(max_magnitude, scale) > MAX_EXACT_DIGITS - 2
     ):
-        refuse(f"exact numbers that may have more than {DIGITS} digits", "write CAST(x AS DOUBLE) for one of them")
+        refuse(
+            f"exact numbers that may have more than {MAX_EXACT_DIGITS} digits",
+            "write CAST(x AS DOUBLE) for one of them",
+        )
     return (
         spelling.integer
         if scale == 0 and max_magnitude < 2**63
@@ -180,9 +188,9 @@ def compile_comparable(values: Sequence[Value], spelling: Spelling, *, ordered: 
         return [value.sql for value in values]
     if kinds == {"exact"}:
         scale = _common_scale(values)
-        if scale + _OF_BIGINT <= DIGITS:
+        if scale + _BIGINT_DIGITS <= MAX_EXACT_DIGITS:
             return [value.sql for value in values]
-        name = spelling.decimal(DIGITS, scale)
+        name = spelling.decimal(MAX_EXACT_DIGITS, scale)
         return [value.sql if value.constant is not None else f"CAST({value.sql} AS {name})" for value in values]
     if kinds <= {"exact", "double"}:
         return [to_double(value, spelling).sql for value in values]
@@ -209,8 +217,8 @@ def _common_scale(values: Sequence[Value]) -> int:
         (len(str(magnitude)) - scale_of_value for magnitude, scale_of_value in bounds_and_scales), default=0
     )
     columns = [value for value in values if value.constant is None]
-    if integer_digits + scale > DIGITS and (scale or len(columns) > 1):
-        refuse_misfit(values, f"numbers that fit {DIGITS} digits together")
+    if integer_digits + scale > MAX_EXACT_DIGITS and (scale or len(columns) > 1):
+        refuse_misfit(values, f"numbers that fit {MAX_EXACT_DIGITS} digits together")
     return scale
 
 
@@ -248,7 +256,7 @@ def refuse_misfit(values: Sequence[Value], suggestion: str = "") -> NoReturn:
     """Refuse values that cannot be compared, in words for the kind of the first that is no constant."""
     index = next((index for index, value in enumerate(values) if value.constant is None), 0)
     column_operand, other_operand = values[index], values[0 if index else -1]
-    accepted = suggestion or _KINDS.get(
+    accepted = suggestion or _DESCRIPTION_OF_KIND.get(
         column_operand.kind, "a number" if column_operand.kind in ("exact", "double") else "IS NULL alone"
     )
     refuse(

@@ -39,8 +39,8 @@ _SCHEMA_PATH = "SELECT pg_catalog.current_schemas(true)"
 # schema on the user's path (in `public` everybody, before PostgreSQL 15) could otherwise plant a `count`. Without its
 # name here the schema of temporary tables would come first (decision 0013).
 # Values are written and read in one way, whatever the server's settings. All rows of a cursor are read in the end.
-# Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
-# guessed too small may take many times as long (decision 0003).
+# Groups are made by sorting: the server cannot guess how many a column in its canonical form has, and a hash table that
+# it guessed too small may take many times as long (decision 0003).
 _SETTINGS = (
     "SET LOCAL search_path = pg_catalog, pg_temp",
     "SET LOCAL client_encoding = 'UTF8'",

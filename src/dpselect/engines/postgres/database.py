@@ -84,10 +84,10 @@ class PostgresDatabase(DatabaseElsewhere):
         parameters = [f"domain_{len(self._values)}_{index}" for index in range(len(types))]
         values_by_parameter = {name: [value[index] for value in values] for index, name in enumerate(parameters)}
         arrays = ", ".join(
-            f"%({name})s::{sql_type.form_type}[]" for name, sql_type in zip(parameters, types, strict=True)
+            f"%({name})s::{sql_type.canonical_type}[]" for name, sql_type in zip(parameters, types, strict=True)
         )
         forms = [
-            f'x{index} COLLATE "C"' if sql_type.form_type == "text" else f"x{index}"
+            f'x{index} COLLATE "C"' if sql_type.canonical_type == "text" else f"x{index}"
             for index, sql_type in enumerate(types)
         ]
         selected = ", ".join(f"{form} AS k{index}" for index, form in enumerate(forms))
@@ -102,7 +102,7 @@ class PostgresDatabase(DatabaseElsewhere):
         self._values |= values_by_parameter
         return sql
 
-    def secret(self, key: bytes) -> str:
+    def secret_key_sql(self, key: bytes) -> str:
         """Return a key as a parameter of the statement."""
         parameter = next((name for name, value in self._values.items() if value is key), f"key_{len(self._values)}")
         self._values[parameter] = key

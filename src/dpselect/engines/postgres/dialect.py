@@ -1,4 +1,4 @@
-"""The SQL that PostgreSQL spells differently, and the one form in which each value is counted.
+"""The SQL that PostgreSQL spells differently, and the canonical form in which each value is counted.
 
 A statement takes values, so % is doubled everywhere. Equal values must have the same form, and must be the
 ones that DuckDB counts as equal. So text loses its collation and char(n) its padding, negative zero its sign, a numeric
@@ -13,7 +13,7 @@ import struct
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import integer_texts, number_text, parse_decimals
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
+from dpselect.engines.values import MAX_NUMBER_LETTERS, MAX_VALUE_BYTES, NUMBER_PATTERN
 
 
 def quoted(name: str) -> str:
@@ -29,7 +29,7 @@ def literal(text: str) -> str:
 def _hash_with_key(key: str, user: str, item: str) -> str:
     """Compile a hash of bytes that are unambiguous: the key, the length of the user in four bytes, the user, the item.
 
-    User and item are in their one form, whose text is injective.
+    User and item are in their canonical form, whose text is injective.
     """
     u, i = (f"convert_to(({name})::text, 'UTF8')" for name in (user, item))
     return f"sha256({key} || int4send(length({u})) || {u} || {i})"
@@ -51,10 +51,12 @@ _decimal = parse_decimals(_WIDTH)
 
 
 def sorted_text(sql_type: SqlType) -> SortedText:
-    """Return the sorted texts of a type; `label` reads those of dates and times already."""
-    if sql_type.form_type == "numeric" and sql_type.duckdb is None:  # without a scale, so that 1.5 may also be 1.50
+    """Return the sorted texts of a type; `to_label` reads those of dates and times already."""
+    if (
+        sql_type.canonical_type == "numeric" and sql_type.duckdb_type is None
+    ):  # without a scale, so that 1.5 may also be 1.50
         return SortedText(_NUMERIC.replace("{}", "trim_scale({})"), _decimal)
-    return _SORTED_TEXTS.get(sql_type.form_type) or SortedText(_TEXT, sql_type.label)
+    return _SORTED_TEXTS.get(sql_type.canonical_type) or SortedText(_TEXT, sql_type.to_label)
 
 
 def _parse_float(text: str) -> float:
@@ -78,12 +80,12 @@ POSTGRES = Dialect(
     quote=quoted,
     literal=literal,
     text='({})::text COLLATE "C"',
-    bound_order=_hash_with_key,
+    keyed_hash=_hash_with_key,
     exact_sum="sum(CAST({} AS NUMERIC))",
     split_query='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted_text=sorted_text,
     binary='({}) COLLATE "C"',
-    underflow=True,
+    underflow_fails=True,
 )
 
 
@@ -112,7 +114,8 @@ _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 # What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
 # cast it, and whether a question fails may not hang on a row.
 _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
-_READ = f"CASE WHEN octet_length({{}}) < {LETTERS} AND {{}} ~ '^{NUMBER}$' THEN {_DOUBLE} END"  # of ASCII letters
+# A number is of ASCII letters, so octets are letters.
+_READ = f"CASE WHEN octet_length({{}}) < {MAX_NUMBER_LETTERS} AND {{}} ~ '^{NUMBER_PATTERN}$' THEN {_DOUBLE} END"
 
 
 def short_column(name: str, sql_type: SqlType) -> str:
@@ -134,32 +137,46 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
     if kind == "e":
         # An enum has an owner, who may define how a cast reads it; nobody can define its own text.
         enum_text = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
-        return SqlType(name, "text", enum_text, "text", "VARCHAR", number=_READ)
+        return SqlType(name, "text", enum_text, "text", "VARCHAR", number_form=_READ)
     if name in _TEXTS:
         if name == "bpchar" and not 4 < modifier <= 1028:  # 4,096 bytes at most, of which each cast reads all
             name = "long bpchar"
-        return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
+        return SqlType(name, "text", text, "text", "VARCHAR", number_form=_READ)
     if name == "uuid":
         return SqlType(name, "other", text, "text", "UUID")
     if name in _NUMBERS:
-        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number="({})::float8")
+        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number_form="({})::float8")
     if name in _FLOATS:
         # -0.0 + 0.0 is 0.0, and a float4 has the same value as float8.
         form = "(({})::float8 + '0'::float8)"
-        return SqlType(name, "number", form, "float8", _FLOATS[name], _NOT_NAN, _FINITE, number="{}")
+        return SqlType(name, "number", form, "float8", _FLOATS[name], _NOT_NAN, _FINITE, number_form="{}")
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, name, "{}", name, _TIMES[name], nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
+            name,
+            name,
+            "{}",
+            name,
+            _TIMES[name],
+            nameable_condition=nameable,
+            label_form="i::text",
+            to_label=MOMENT_LABELS[name],
         )
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
         nameable = _NAMEABLE[name]
         return SqlType(
-            name, "other", form, "timestamp", zoned, nameable=nameable, label_form="i::text", label=MOMENT_LABELS[name]
+            name,
+            "other",
+            form,
+            "timestamp",
+            zoned,
+            nameable_condition=nameable,
+            label_form="i::text",
+            to_label=MOMENT_LABELS[name],
         )
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
@@ -173,5 +190,5 @@ def _numeric(modifier: int) -> SqlType:
     digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
     if modifier >= 4 and digits <= 38 and scale <= digits:
         exact = f"DECIMAL({digits},{scale})"
-        return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number=_DOUBLE)
-    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number=_DOUBLE)
+        return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number_form=_DOUBLE)
+    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number_form=_DOUBLE)

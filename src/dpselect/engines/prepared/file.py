@@ -1,6 +1,6 @@
-"""The file of prepared data: a DuckDB database that is written once, beside its place, and put there whole.
+"""The file of prepared data: a DuckDB database that is written once, beside its path, and put there whole.
 
-Nobody writes to it where it is. So who has opened it keeps what they opened, whatever is put in its place meanwhile,
+Nobody writes to it where it is. So who has opened it keeps what they opened, whatever replaces it meanwhile,
 and a process that dies leaves what was there. Every block in it has a checksum, which DuckDB looks at when it reads it.
 
 Its rules say which columns were prepared, as what, and which questions they answer exactly.
@@ -67,12 +67,12 @@ class PreparedFile:
         """Open the current file, to read it until the workspace is closed; refuse one that is not as it was written."""
         refuse_foreign_writers(path, DataError)
         state, real_path = None, os.path.realpath(path)
-        name = workspace.files.get(real_path) or workspace.fresh_name()
+        name = workspace.attached_files.get(real_path) or workspace.fresh_name()
         try:
             if not os.path.lexists(real_path + ".wal"):  # we never write one, and DuckDB would take rows from it
-                if real_path not in workspace.files:  # a domain may come from the same file as the rows
+                if real_path not in workspace.attached_files:  # a domain may come from the same file as the rows
                     workspace.fetch(f"ATTACH {literal(real_path)} AS {name} (TYPE duckdb, READ_ONLY)")
-                    workspace.files[real_path] = name
+                    workspace.attached_files[real_path] = name
                 state = _parse_state(workspace, name)
         except (DataError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
             pass
@@ -319,11 +319,11 @@ class Rules:
     def row_periods(self) -> RowPeriods:
         """Return the periods of a row of the source, as questions compare it; refuse a column that has no times."""
         from dpselect._ground.periods import Periods
-        from dpselect.engines.duckdb.types import row_time
+        from dpselect.engines.duckdb.types import duckdb_row_periods
         from dpselect.engines.duckdb.workspace import quoted
 
         periods = Periods(self.time or "", self.period or "", self.timezone, ())
-        return row_time(periods, self.types, quoted(periods.column))
+        return duckdb_row_periods(periods, self.types, quoted(periods.column))
 
     def has_periods(self, periods: Periods | None) -> bool:
         """Return whether the periods are those in which users were counted."""

@@ -1,6 +1,6 @@
 """Preparing: from the rows of a source to the tables of a file of prepared data. Nothing here is private.
 
-Values have codes: a user's is a tag that is drawn once, others are places in a dictionary. Users are counted in each
+Values have codes: a user's is a tag that is drawn once, others are indices into a dictionary. Users are counted in each
 period p and over all time (the period `ALL`), in two tables. `cells` (p, s, i, n): how many users have an item i with
 which set s of combinations of kept values; each user and item is in one cell, so that a condition on kept values is one
 on sets. `counts` (p, i, n): how many users have an item i. All of these are sums over users: those of users with new
@@ -16,7 +16,7 @@ import numpy as np
 from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.dialect import compile_plain_key
-from dpselect.engines.duckdb.types import FLOATS, has_text, item_form, kind
+from dpselect.engines.duckdb.types import FLOATS, base_type, has_text, item_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.prepared.file import ALL, CODES, Rules
 from dpselect.engines.sources.scans.scan import Scan
@@ -39,7 +39,7 @@ class Preparing:
 
     def rows(self, sql: str) -> list[Row]:
         """Return all rows of one statement."""
-        return self.workspace.rows(sql)
+        return self.workspace.fetch_unguarded(sql)
 
     def fetch_number(self, sql: str) -> int:
         """Return the one number that a query yields."""
@@ -50,9 +50,9 @@ class Preparing:
     def stage(self, scan: Scan) -> int:
         """Store the rows that have a user, read once, and return their number. Items and kept values may be missing."""
         rules = self.rules
-        present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present
+        present = compile_plain_key((quoted(name), rules.types[name]) for name in rules.user).present_condition
         forms = [f"{_stored_form(name, rules.types[name])} AS {self._staged_column(name)}" for name in rules.stored]
-        forms += [] if rules.time is None else [f"{self.rules.row_periods().moment} AS t"]
+        forms += [] if rules.time is None else [f"{self.rules.row_periods().moment_sql} AS t"]
 
         with scan.rows(self.workspace, rules.names) as source:
             self.rows(f"CREATE TEMP TABLE staged AS SELECT {', '.join(forms)} FROM {source} WHERE {present}")
@@ -92,7 +92,9 @@ class Preparing:
             f"CREATE TABLE IF NOT EXISTS {table} AS SELECT 0::BIGINT AS {code}, {', '.join(values)} FROM staged LIMIT 0"
         )
         new_values = f"(SELECT DISTINCT {', '.join(names)} FROM staged) AS new ANTI JOIN {table} AS old"
-        numbered_values = f"SELECT row_number() OVER (ORDER BY {', '.join(names)}) - 1 AS place, {', '.join(names)}"
+        numbered_values = (
+            f"SELECT row_number() OVER (ORDER BY {', '.join(names)}) - 1 AS value_index, {', '.join(names)}"
+        )
         self.rows(
             f"CREATE TEMP TABLE learnt AS {numbered_values} FROM {new_values} "
             f"ON {self._join_condition(table, 'new', 'old')}"
@@ -101,14 +103,16 @@ class Preparing:
             f"SELECT count(*), (SELECT coalesce(max({code}) + 1, 0) FROM {table}) FROM learnt"
         )[0]
         codes = np.arange(first_code, first_code + new_count) if table != "users" else self._draw_tags(new_count)
-        with self.workspace.registered({"place": np.arange(new_count), "code": codes}) as codes_table:
-            coded_values = f"SELECT code, {', '.join(names)} FROM learnt JOIN {codes_table} USING (place) ORDER BY code"
+        with self.workspace.registered({"value_index": np.arange(new_count), "code": codes}) as codes_table:
+            coded_values = (
+                f"SELECT code, {', '.join(names)} FROM learnt JOIN {codes_table} USING (value_index) ORDER BY code"
+            )
             self.rows(f"INSERT INTO {table} {coded_values}")
         self.rows("DROP TABLE learnt")
 
     def _draw_tags(self, new_count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Draw tags of new users: an index among all users would change when another user comes (docs/prepared.md)."""
-        taken_tags = self.workspace.columns("SELECT u FROM users")["u"].astype(np.int64)
+        taken_tags = self.workspace.fetch_arrays_unguarded("SELECT u FROM users")["u"].astype(np.int64)
         if new_count + len(taken_tags) > MAX_USERS:
             raise DataError("there are more than 2^30 users", "prepare fewer users, or query the source itself")
         return distinct(new_count, taken_tags)
@@ -124,7 +128,7 @@ class Preparing:
                     period_of_start |= {period.start: period.start, period.stop: period_of_start.get(period.stop)}
         days = sorted(period_of_start)
         starts = np.array(
-            [row_periods.periods.midnight(day, in_utc=row_periods.in_utc) for day in days], "datetime64[us]"
+            [row_periods.periods.midnight(day, in_utc=row_periods.is_moment) for day in days], "datetime64[us]"
         )
         starts_columns = {"start": starts, "p": np.array([period_of_start[day] for day in days], "datetime64[us]")}
         self.rows("CREATE TEMP TABLE starts AS SELECT t AS start, NULL::DATE AS p FROM staged LIMIT 0")
@@ -152,15 +156,15 @@ class Preparing:
             f"SELECT c.rowid AS line, c.*, room FROM coded AS c JOIN {exceeding} {same_user_and_period('c', 'many')}"
         )
         self.rows(f"CREATE TEMP TABLE many AS {exceeding_rows}")
-        lines = self.workspace.columns("SELECT line FROM many ORDER BY u, p, i, c")["line"]
-        with self.workspace.registered({"line": lines, "place": SecureDraws().order(len(lines))}) as drawn:
+        lines = self.workspace.fetch_arrays_unguarded("SELECT line FROM many ORDER BY u, p, i, c")["line"]
+        with self.workspace.registered({"line": lines, "drawn_rank": SecureDraws().order(len(lines))}) as drawn:
             ranked = (
                 "SELECT *, row_number() OVER ordered AS rank, count(*) OVER (PARTITION BY u, p) AS size, "
                 "sum(n - 1) OVER (ordered ROWS UNBOUNDED PRECEDING) - (n - 1) AS before "
-                f"FROM many JOIN {drawn} USING (line) WINDOW ordered AS (PARTITION BY u, p ORDER BY place)"
+                f"FROM many JOIN {drawn} USING (line) WINDOW ordered AS (PARTITION BY u, p ORDER BY drawn_rank)"
             )
             kept_number = "CAST(1 + greatest(least(n - 1, room - size - before), 0) AS BIGINT) AS n"
-            columns = f"* EXCLUDE (line, room, place, rank, size, before) REPLACE ({kept_number})"
+            columns = f"* EXCLUDE (line, room, drawn_rank, rank, size, before) REPLACE ({kept_number})"
             self.rows(f"CREATE TEMP TABLE few AS SELECT {columns} FROM ({ranked}) WHERE rank <= room")
         self.rows("DELETE FROM coded WHERE rowid IN (SELECT line FROM many)")
         self.rows("INSERT INTO coded BY NAME FROM few")
@@ -171,7 +175,7 @@ class Preparing:
         """Count the users who have new rows, as they were and as they are."""
         item_types = (stored_type(self.rules.types[name]) for name in self.rules.item)
         key = compile_plain_key((f"v{index}", sql_type) for index, sql_type in enumerate(item_types))
-        self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable}")
+        self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable_condition}")
         self.rows("CREATE TABLE IF NOT EXISTS sets (s BIGINT, cs BIGINT[])")
         if self.rules.keep:
             self.rows("INSERT INTO sets SELECT c, [c] FROM kept ANTI JOIN sets ON c = s")
@@ -215,7 +219,7 @@ class Preparing:
         """Append the new rows to the file, write the state, and return numbers of distinct values for the owner."""
         self.rows("INSERT INTO rows BY NAME FROM coded ORDER BY p, i, u, c")
         self.rows("CREATE OR REPLACE TABLE state (text VARCHAR)")
-        self.workspace.rows("INSERT INTO state VALUES (?)", [text])
+        self.workspace.fetch_unguarded("INSERT INTO state VALUES (?)", [text])
         distinct_counts = {table: self.fetch_number(f"SELECT count(*) FROM {table}") for table in ("users", "named")}
         for index, name in enumerate(self.rules.keep):
             distinct_counts[name] = self.fetch_number(f"SELECT count(*) FROM (SELECT DISTINCT v{index} FROM kept)")
@@ -224,7 +228,7 @@ class Preparing:
 
 def _stored_form(column: str, sql_type: str) -> str:
     """Compile a value as it is stored: equal values in one form, texts without their own collation."""
-    if has_text(sql_type) or kind(sql_type) in FLOATS:
+    if has_text(sql_type) or base_type(sql_type) in FLOATS:
         return item_form(quoted(column), sql_type)
     return quoted(column)
 

@@ -56,10 +56,10 @@ _alive: dict[int, Any] = {}
 
 @contextmanager
 def streamed(blocks: Iterator[tuple[int, bytes]], delimiter: str | None = None) -> Iterator[object]:
-    """Yield a stream that can be read once: `line`, each line of the blocks without its line feed, and `place`.
+    """Yield a stream that can be read once: `line`, each line of the blocks without its line feed, and `file_index`.
 
-    The place is the number that came with the block. A line feed stands for each delimiter, if one is given, that has
-    an odd number of quotes before it.
+    `file_index` is the number that came with the block. A line feed stands for each delimiter, if one is given, that
+    has an odd number of quotes before it.
     """
     number = next(_numbers)
     _alive[number] = blocks, delimiter
@@ -86,7 +86,7 @@ def _tell_error(_stream: Any) -> int:
 
 def _tell_schema(_stream: Any, target: Any) -> int:
     try:
-        _give(target, _schema(b"+s", b"", [_schema(b"u", b"line", []), _schema(b"i", b"place", [])]))
+        _give(target, _schema(b"+s", b"", [_schema(b"u", b"line", []), _schema(b"i", b"file_index", [])]))
     except BaseException:
         return errno.EIO
     return 0

@@ -1,7 +1,7 @@
 """Columns of NumPy and of PyArrow as DuckDB scans them, where it would refuse their type or fail at a value of it.
 
 What decides is the type of a column, which is public, never a value. A list has none and an object array has none that
-says anything: their values are read one by one (`objects.py`). Text is checked later (`duckdb_types.sound_form`).
+says anything: their values are read one by one (`objects.py`). Text is checked later (`duckdb/types.validated_form`).
 """
 
 from __future__ import annotations

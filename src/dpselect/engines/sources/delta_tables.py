@@ -10,17 +10,17 @@ from dpselect.engines.sources.tables import redact_address, refuse_missing_packa
 from dpselect.errors import DataError, SourceError
 
 # Of Delta's features those that leave each file as it is: a row is in it, and called as it is there.
-_PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "variantType", "variantType-preview",
+_HARMLESS_FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "variantType", "variantType-preview",
           "variantShredding", "variantShredding-preview"}  # fmt: skip
 _READ_BY_FILE = {"columnMapping", "deletionVectors"}
-_TYPES = {
+_SQL_OF_DELTA_TYPE = {
     "string": "VARCHAR", "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT",
     "float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE",
     "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP",
     "array": "INTEGER[]", "map": "MAP(INTEGER, INTEGER)", "struct": "STRUCT(x INTEGER)",
     "variant": "STRUCT(x INTEGER)",
 }  # fmt: skip
-_AS_ARROW = 'pa.table(deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t"))'
+_LINE_TO_READ_ALL = 'pa.table(deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t"))'
 
 
 def open_table(source: Any, options: dict[str, str] | None = None) -> tuple[Any, bool]:
@@ -43,7 +43,7 @@ def open_table(source: Any, options: dict[str, str] | None = None) -> tuple[Any,
     if wrong:
         raise DataError(f"{redact_address(place).rstrip('/')} cannot be read as a Delta table ({wrong})")
     if unread := sorted(features - _READ_BY_FILE):
-        hint = f"pass {_AS_ARROW} for its DeltaTable `table`"
+        hint = f"pass {_LINE_TO_READ_ALL} for its DeltaTable `table`"
         raise SourceError("source", "be a Delta table whose rows can be read by file", ", ".join(unread), hint)
     return table, not features and "://" not in place
 
@@ -51,7 +51,7 @@ def open_table(source: Any, options: dict[str, str] | None = None) -> tuple[Any,
 def _features_in_use(table: Any) -> set[str]:
     """Return the features by which rows of a Delta table are not those of its files; a declared one may be unused."""
     protocol = table.protocol()
-    features = set(protocol.reader_features or ()) - _PLAIN
+    features = set(protocol.reader_features or ()) - _HARMLESS_FEATURES
     if protocol.min_reader_version == 2:  # which is that of column mapping
         features.add("columnMapping")
     mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
@@ -70,13 +70,13 @@ def _features_in_use(table: Any) -> set[str]:
 def declared_types(table: Any) -> tuple[tuple[str, str], ...]:
     """Return the columns of a table and their SQL types, as it declares them for all of its files."""
     parts = table.metadata().partition_columns
-    names = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
+    type_names = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
     # A part that is bytes is written as text.
     return tuple(
         (name, "VARCHAR" if name in parts and type_name == "binary" else _sql_type(type_name))
-        for name, type_name in names.items()
+        for name, type_name in type_names.items()
     )
 
 
 def _sql_type(type_name: str) -> str:
-    return _TYPES.get(type_name, type_name.upper() if type_name.startswith("decimal(") else "VARCHAR")
+    return _SQL_OF_DELTA_TYPE.get(type_name, type_name.upper() if type_name.startswith("decimal(") else "VARCHAR")

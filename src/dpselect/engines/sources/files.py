@@ -22,14 +22,14 @@ from dpselect.engines.sources.tables import (
 )
 from dpselect.errors import SourceError, UnknownSourceError, missing_source_error
 
-KINDS = {
+KIND_OF_EXTENSION = {
     ".parquet": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
     ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb", ".prepared": "prepared",
 }  # fmt: skip
 # What makes a file of another kind one that is read. Types are declared in the file, or there are texts alone.
-_WAYS = {
+_CONVERSION_HINTS = {
     ".zst": "unpack it: zstd -d '{name}'",
     ".bz2": "unpack it: bunzip2 -k '{name}'",
     ".xz": "unpack it: xz -dk '{name}'",
@@ -43,12 +43,15 @@ _WAYS = {
     ".xlsx": "write its texts, which types= declares: "
              "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet'); pip install pandas openpyxl pyarrow",
 }  # fmt: skip
-_KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
+_KNOWN_KINDS = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
-UNCLEAR = (".json", ".json.gz")
-_WILD = frozenset("*?[")
-ENDING = ".prepared"
-_ALONE = {"duckdb": "DuckDB database", "prepared": "file of prepared data"}  # kinds of which no folder is searched
+UNCLEAR_EXTENSIONS = (".json", ".json.gz")
+_WILDCARDS = frozenset("*?[")
+PREPARED_EXTENSION = ".prepared"
+_KINDS_OF_ONE_FILE = {
+    "duckdb": "DuckDB database",
+    "prepared": "file of prepared data",
+}  # kinds of which no folder is searched
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Files:
     kind: str
     paths: tuple[str, ...]
     declared: tuple[tuple[str, str], ...] | None = None
-    parts: tuple[str, ...] | None = None
+    partition_columns: tuple[str, ...] | None = None
     roots: tuple[str | None, ...] = ()
     """Of each path the start below which names of folders are columns; None for a file that was named itself."""
     log: tuple[str, ...] = ()
@@ -74,16 +77,16 @@ class Files:
 def find_files(source: object) -> Files:
     """Return the files that `source` names; a file that is not there is an error, for file names are public."""
     if is_delta_table(source):
-        return _delta(source)
+        return _files_of_delta_table(source)
     sources = source if isinstance(source, (list, tuple)) else [source]
     if not sources:
         raise missing_source_error("source", "name at least one file", "an empty list")
     if len(sources) == 1 and isinstance(sources[0], (str, os.PathLike)):
         folder = os.path.expanduser(os.fsdecode(sources[0]))
         if is_delta(folder):
-            return _delta(folder)
+            return _files_of_delta_table(folder)
     try:
-        paths_and_roots = [(path, _root(element)) for element in sources for path in _expand_element(element)]
+        paths_and_roots = [(path, _folders_root(element)) for element in sources for path in _expand_element(element)]
     except UnknownSourceError as error:
         if len(sources) > 1 and any(isinstance(element, (str, os.PathLike)) for element in sources):
             raise SourceError(error.parameter, error.must, error.came, error.hint) from None  # paths are no package's
@@ -92,8 +95,8 @@ def find_files(source: object) -> Files:
     kinds = sorted({kind_of(path) for path in paths})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
-    if kinds[0] in _ALONE and len(paths) > 1:
-        raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(paths)} of them")
+    if kinds[0] in _KINDS_OF_ONE_FILE and len(paths) > 1:
+        raise SourceError("source", f"name one {_KINDS_OF_ONE_FILE[kinds[0]]}", f"{len(paths)} of them")
     return Files(kinds[0], tuple(paths), roots=tuple(root for _, root in paths_and_roots))
 
 
@@ -103,7 +106,7 @@ def refuse_absent(source: object) -> None:
         find_files(source)
 
 
-def _root(element: object) -> str | None:
+def _folders_root(element: object) -> str | None:
     """Return the start of paths below which names of folders are columns: a folder, or a glob before its wildcard.
 
     None for a file: no folder of it was given.
@@ -113,7 +116,7 @@ def _root(element: object) -> str | None:
         return os.path.join(path, "")
     if os.path.exists(path):
         return None
-    plain = list(itertools.takewhile(lambda part: not _WILD & set(part), path.split(os.sep)))
+    plain = list(itertools.takewhile(lambda part: not _WILDCARDS & set(part), path.split(os.sep)))
     return os.sep.join([*plain, ""]) if plain else ""
 
 
@@ -122,16 +125,16 @@ def prepared_path(source: object) -> str | None:
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = os.path.expanduser(os.fsdecode(source))
-    return path if path.lower().endswith(ENDING) and os.path.isfile(path) else None
+    return path if path.lower().endswith(PREPARED_EXTENSION) and os.path.isfile(path) else None
 
 
 def kind_of(path: str) -> str:
     """Return the kind of a file by its extension."""
     name = os.path.basename(path).lower()
-    for extension in sorted(KINDS, key=len, reverse=True):
+    for extension in sorted(KIND_OF_EXTENSION, key=len, reverse=True):
         if name.endswith(extension):
-            return KINDS[extension]
-    if name.endswith(UNCLEAR):
+            return KIND_OF_EXTENSION[extension]
+    if name.endswith(UNCLEAR_EXTENSIONS):
         hint = (
             "rename a file of one record a line to .jsonl; write an array as texts, which types= declares: "
             f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}', "
@@ -139,9 +142,9 @@ def kind_of(path: str) -> str:
         )
         requirement = "be JSON lines, Parquet or CSV rather than .json"
         raise SourceError("source", requirement, repr(os.path.basename(path)), hint)
-    hint_form = _WAYS.get(os.path.splitext(name)[1], f"known endings: {', '.join(KINDS)}")
+    hint_form = _CONVERSION_HINTS.get(os.path.splitext(name)[1], f"known endings: {', '.join(KIND_OF_EXTENSION)}")
     raise SourceError(
-        "source", f"be {_KNOWN}", repr(os.path.basename(path)), hint_form.format(name=os.path.basename(path))
+        "source", f"be {_KNOWN_KINDS}", repr(os.path.basename(path)), hint_form.format(name=os.path.basename(path))
     )
 
 
@@ -174,16 +177,16 @@ def _expand_element(element: object) -> list[str]:
         return _list_folder(path)
     if os.path.exists(path):
         return [path]
-    if _WILD & set(path):
+    if _WILDCARDS & set(path):
         return _match_glob(path)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise missing_source_error("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
-    hint = suggest(os.path.basename(path), sorted(_visible(folder)))
+    hint = suggest(os.path.basename(path), sorted(_visible_names(folder)))
     raise missing_source_error("source", "be a file that exists", repr(path), hint)
 
 
-def _visible(folder: str) -> list[str]:
+def _visible_names(folder: str) -> list[str]:
     return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
@@ -218,16 +221,16 @@ def _list_folder(folder: str) -> list[str]:
         visible_names = [name for name in names if not name.startswith((".", "_"))]
         paths += [os.path.join(parent, name) for name in visible_names if _is_data(name)]
     if not paths:
-        raise missing_source_error("source", f"be a folder that holds {_KNOWN} files", repr(folder))
+        raise missing_source_error("source", f"be a folder that holds {_KNOWN_KINDS} files", repr(folder))
     return sorted(paths)
 
 
 def _is_data(name: str) -> bool:
-    endings = [ending for ending, kind in KINDS.items() if kind not in _ALONE]
-    return name.lower().endswith((*endings, *UNCLEAR))
+    endings = [ending for ending, kind in KIND_OF_EXTENSION.items() if kind not in _KINDS_OF_ONE_FILE]
+    return name.lower().endswith((*endings, *UNCLEAR_EXTENSIONS))
 
 
-def _delta(source: Any) -> Files:
+def _files_of_delta_table(source: Any) -> Files:
     """Return the files that a Delta table has now, or that a DeltaTable has, which may be of an older version."""
     from dpselect.engines.sources.delta_tables import declared_types, open_table
 

@@ -23,18 +23,18 @@ from dpselect.engines.sources.polars_counts import count_users
 from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type
 from dpselect.errors import DataError, SourceError
 
-_ANEW = "every question reads the rows again"
-_NONE = "the source has no stream of Arrow tables", f"{_ANEW}, so it must give them more than once"
+_REREAD_REASON = "every question reads the rows again"
+_NO_STREAM = "the source has no stream of Arrow tables", f"{_REREAD_REASON}, so it must give them more than once"
 _NOT_ARROW = "a column of this frame is of a type that cannot be read", GENERAL
 _NOT_IN_ARROW = frozenset({"Int128", "UInt128"})
 """Types of polars that Arrow does not have."""
-_PIECE = 1 << 18
+_ROWS_PER_BATCH = 1 << 18
 """The most rows of a batch, which is what one thread of DuckDB reads at once."""
-_OTHERS = frozenset({"cudf", "dask", "modin", "sqlframe"})
+_READ_BY_NARWHALS = frozenset({"cudf", "dask", "modin", "sqlframe"})
 """Packages that narwhals reads."""
 # Their columns are those of pandas. PyArrow would guess the type of an object column from its rows.
-_OF_PANDAS = frozenset({"DASK", "MODIN", "PANDAS"})
-_MASKED = frozenset(
+_PANDAS_IMPLEMENTATIONS = frozenset({"DASK", "MODIN", "PANDAS"})
+_MASKED_DTYPES = frozenset(
     {"boolean", "Float32", "Float64", *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))}
 )
 Batch = Sequence[Any]
@@ -47,25 +47,25 @@ class Frame:
 
     names: tuple[str, ...]
     """The columns, told apart without letter case."""
-    narrow: Callable[[Sequence[int], bool], Narrowed]
-    """From places of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
-    counts: Callable[[int, int, int | None], Any] = lambda _user, _item, _max_items: None
-    """The items i and how many users n each has, from places of columns; None where DuckDB must count."""
+    select_columns: Callable[[Sequence[int], bool], Narrowed]
+    """From indices of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
+    count_users: Callable[[int, int, int | None], Any] = lambda _user, _item, _max_items: None
+    """The items i and how many users n each has, from indices of columns; None where DuckDB must count."""
 
 
 def frame_of(source: Any) -> Frame | None:
     """Return the frame that a caller gave, by its class and without importing any package; None for anything else."""
     if isinstance(source, Mapping):
-        names = _names(source)
+        names = _unique_names(source)
         return Frame(
             names, lambda positions, empty: narrow_dict(_select_columns(source, names, positions), empty=empty)
         )
-    for package, classes, build in _KINDS:
+    for package, classes, build in _FRAME_BUILDERS:
         module = sys.modules.get(package)
         if module is not None and isinstance(source, tuple(getattr(module, name) for name in classes)):
             return build(source)
     frame = _frame_of_narwhals(source)
-    return _stream(source) if frame is None and hasattr(type(source), "__arrow_c_stream__") else frame
+    return _frame_of_stream(source) if frame is None and hasattr(type(source), "__arrow_c_stream__") else frame
 
 
 def _select_columns(
@@ -76,11 +76,11 @@ def _select_columns(
     return {names[position]: values[position] for position in positions}
 
 
-def _names(columns: Iterable[object]) -> tuple[str, ...]:
+def _unique_names(columns: Iterable[object]) -> tuple[str, ...]:
     return tuple(make_unique(map(str, columns)))
 
 
-def _arrow(source: object) -> Any:
+def _require_pyarrow(source: object) -> Any:
     with contextlib.suppress(ImportError):
         return importlib.import_module("pyarrow")
     requirement = "be a file or a dict of arrays where PyArrow is not installed"
@@ -91,7 +91,7 @@ def stream_of(
     names: Sequence[str],
     types: Sequence[Any],
     batches: Iterable[Batch],
-    loose: Sequence[bool] = (),
+    is_untyped: Sequence[bool] = (),
     *,
     empty: bool,
     library: str = "",
@@ -106,24 +106,24 @@ def stream_of(
     rows = (
         arrow.RecordBatch.from_arrays(list(map(to_readable, batch.columns, names)), schema=schema)
         for columns in (() if empty else batches)
-        for batch in arrow.table(columns, names).to_batches(_PIECE)
+        for batch in arrow.table(columns, names).to_batches(_ROWS_PER_BATCH)
     )
-    unknown = frozenset(f"c{index}" for index, is_loose in enumerate(loose) if is_loose)
+    unknown = frozenset(f"c{index}" for index, is_loose in enumerate(is_untyped) if is_loose)
     return Narrowed(arrow.RecordBatchReader.from_batches(schema, rows), unknown)
 
 
 # ---- streams of Arrow data
 
 
-def _stream(source: Any) -> Frame:
+def _frame_of_stream(source: Any) -> Frame:
     """Return the frame of an object with `__arrow_c_stream__` that can be read more than once, as PyArrow's tables."""
     if hasattr(source, "read_all") or hasattr(source, "__next__"):  # a reader, as PyArrow and others have it
-        hint = f"{_ANEW}; give reader.read_all()"
+        hint = f"{_REREAD_REASON}; give reader.read_all()"
         raise SourceError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
-    names = _names(_reader(source).schema.names)
+    names = _unique_names(_open_reader(source).schema.names)
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
-        reader = _reader(source)
+        reader = _open_reader(source)
         batches = ([batch.column(position) for position in positions] for batch in reader)
         types = [declared_type(reader.schema.field(position), names[position], "pyarrow") for position in positions]
         return stream_of([names[position] for position in positions], types, batches, empty=empty, library="pyarrow")
@@ -131,15 +131,15 @@ def _stream(source: Any) -> Frame:
     return Frame(names, narrow)
 
 
-def _reader(source: Any, failure: tuple[str, str] = _NONE) -> Any:
+def _open_reader(source: Any, failure: tuple[str, str] = _NO_STREAM) -> Any:
     """Open a new stream of all rows, of which none is read yet."""
-    arrow = _arrow(source)
+    arrow = _require_pyarrow(source)
     with contextlib.suppress(Exception):  # whatever it is: its text may quote rows
         return arrow.RecordBatchReader.from_stream(source)
     raise DataError(*failure)
 
 
-def _dataset(source: Any) -> Frame:
+def _frame_of_dataset(source: Any) -> Frame:
     """Return a dataset of PyArrow over files that declare their types, each file those of the dataset."""
     formats = sys.modules["pyarrow.dataset"]
     if not isinstance(source.format, (formats.ParquetFileFormat, formats.IpcFileFormat)):
@@ -151,7 +151,7 @@ def _dataset(source: Any) -> Frame:
     if not fragments and source.files:
         raise SourceError("source", "be a dataset without a filter", "one that has one", "filter with where=")
     schema, partitioning = source.schema, source.partitioning
-    names, parts = _names(schema.names), set() if partitioning is None else {*partitioning.schema.names}
+    names, parts = _unique_names(schema.names), set() if partitioning is None else {*partitioning.schema.names}
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         fields = [schema.field(position) for position in positions]
@@ -176,9 +176,9 @@ def _dataset(source: Any) -> Frame:
 # ---- polars
 
 
-def _polars(frame: Any) -> Frame:
+def _frame_of_polars(frame: Any) -> Frame:
     """Return a polars DataFrame or LazyFrame. A lazy one is collected for each question, these columns only."""
-    names = _names(frame.collect_schema().names())
+    names = _unique_names(frame.collect_schema().names())
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         polars, dtypes = sys.modules["polars"], frame.collect_schema().dtypes()
@@ -191,7 +191,7 @@ def _polars(frame: Any) -> Frame:
             for index in (index for index, is_loose in enumerate(loose) if is_loose):
                 encoded = encode_values(frame.to_series(index)).tolist()
                 frame = frame.replace_column(index, polars.Series(f"c{index}", encoded, polars.String))
-            return _reader(frame, _NOT_ARROW)
+            return _open_reader(frame, _NOT_ARROW)
 
         for position in positions:
             if str(dtypes[position]) in _NOT_IN_ARROW:
@@ -211,19 +211,21 @@ def _polars(frame: Any) -> Frame:
 
 # ---- pandas
 
-Piece = Callable[[slice], Any]
+ReadSlice = Callable[[slice], Any]
 """Some rows of a column of pandas in Arrow."""
 
 
-def _pandas(frame: Any) -> Frame:
+def _frame_of_pandas(frame: Any) -> Frame:
     """Return a pandas DataFrame; the index is not a column."""
-    names = _names(frame.columns)
-    _arrow(frame)
+    names = _unique_names(frame.columns)
+    _require_pyarrow(frame)
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
-        pieces, loose = zip(*(_piece(frame.iloc[:, position], names[position]) for position in positions), strict=True)
-        starts = range(0, len(frame), _PIECE)
-        batches = ([piece(slice(start, start + _PIECE)) for piece in pieces] for start in starts)
+        pieces, loose = zip(
+            *(_slice_reader(frame.iloc[:, position], names[position]) for position in positions), strict=True
+        )
+        starts = range(0, len(frame), _ROWS_PER_BATCH)
+        batches = ([piece(slice(start, start + _ROWS_PER_BATCH)) for piece in pieces] for start in starts)
         types = [piece(slice(0)).type for piece in pieces]
         return stream_of(
             [names[position] for position in positions], types, batches, loose, empty=empty, library="pandas"
@@ -232,14 +234,14 @@ def _pandas(frame: Any) -> Frame:
     return Frame(names, narrow)
 
 
-def _piece(series: Any, name: str) -> tuple[Piece, bool]:
+def _slice_reader(series: Any, name: str) -> tuple[ReadSlice, bool]:
     """Return a column of pandas by its dtype, never by a value; and whether it declares no type."""
     arrow, dtype = sys.modules["pyarrow"], series.dtype
     kind = type(dtype).__name__
     if kind == "SparseDtype":
-        return _piece(_series(series.array.to_dense(), dtype.subtype), name)
+        return _slice_reader(_pandas_series(series.array.to_dense(), dtype.subtype), name)
     if kind == "CategoricalDtype":
-        return _categories(series.array, name)
+        return _slice_reader_of_categories(series.array, name)
     values = series.to_numpy() if isinstance(dtype, np.dtype) else None
     if values is not None and dtype.kind == "O":
         return lambda part: arrow.array(encode_values(values[part]), arrow.large_string()), True
@@ -250,24 +252,26 @@ def _piece(series: Any, name: str) -> tuple[Piece, bool]:
         return lambda part: arrow.array(encode_texts(texts_of[part]), arrow.large_string()), False
     if kind == "DatetimeTZDtype":
         series = series.dt.tz_convert("UTC")
-    elif kind not in ("ArrowDtype", "StringDtype") and dtype.name not in _MASKED:
+    elif kind not in ("ArrowDtype", "StringDtype") and dtype.name not in _MASKED_DTYPES:
         raise refused_type(name, kind, cast_hint("pandas", kind, name))
 
     return lambda part: arrow.array(series.iloc[part], from_pandas=True), False
 
 
-def _series(values: Any, dtype: Any) -> Any:
+def _pandas_series(values: Any, dtype: Any) -> Any:
     """Return a column of this type: where none is named, pandas looks whether all objects are texts."""
     return sys.modules["pandas"].Series(values, dtype=dtype)
 
 
-def _categories(column: Any, name: str) -> tuple[Piece, bool]:
+def _slice_reader_of_categories(column: Any, name: str) -> tuple[ReadSlice, bool]:
     """Categories stay numbered. One that cannot be read is missing, as the number -1 is.
 
     Texts are read as objects are: whether all categories are texts, pandas has found out from the rows.
     """
     arrow, codes, dtype = sys.modules["pyarrow"], column.codes, column.categories.dtype
-    piece, loose = _piece(_series(column.categories, object if type(dtype).__name__ == "StringDtype" else dtype), name)
+    piece, loose = _slice_reader(
+        _pandas_series(column.categories, object if type(dtype).__name__ == "StringDtype" else dtype), name
+    )
     values = piece(slice(None))
     values = values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values
     missing = np.append(values.is_null().to_numpy(zero_copy_only=False), True)
@@ -284,38 +288,38 @@ def _categories(column: Any, name: str) -> tuple[Piece, bool]:
 def _frame_of_narwhals(source: object) -> Frame | None:
     """Return a frame of a package that narwhals, which is loaded for it, alone can read; None for anything else."""
     package = type(source).__module__.partition(".")[0]
-    if package in _OTHERS:
+    if package in _READ_BY_NARWHALS:
         with contextlib.suppress(ImportError):
             importlib.import_module("narwhals")
     narwhals = sys.modules.get("narwhals")
     if narwhals is None:
-        if package in _OTHERS and not hasattr(source, "__arrow_c_stream__"):
+        if package in _READ_BY_NARWHALS and not hasattr(source, "__arrow_c_stream__"):
             hint = "pip install narwhals pyarrow"
             raise SourceError("source", "be a frame that is read without narwhals", f"a frame of {package}", hint)
         return None
     frame = narwhals.from_native(source, pass_through=True)
-    return _narwhals(frame) if isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) else None
+    return _frame_of_collected(frame) if isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) else None
 
 
-def _narwhals(frame: Any) -> Frame:
+def _frame_of_collected(frame: Any) -> Frame:
     """Return a frame of Dask, Modin, cuDF or SQLFrame; a lazy one is collected for each question, by columns."""
     names = frame.collect_schema().names()
 
     def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
         selected = frame.select(names[position] for position in positions)
         selected = (selected.head(0) if empty else selected).lazy()
-        if frame.implementation.name in _OF_PANDAS:
-            collected = _pandas(selected.collect("pandas").to_native())
+        if frame.implementation.name in _PANDAS_IMPLEMENTATIONS:
+            collected = _frame_of_pandas(selected.collect("pandas").to_native())
         else:
-            collected = _stream(selected.collect("pyarrow").to_native())
-        return collected.narrow(range(len(positions)), empty)
+            collected = _frame_of_stream(selected.collect("pyarrow").to_native())
+        return collected.select_columns(range(len(positions)), empty)
 
-    return Frame(_names(names), narrow)
+    return Frame(_unique_names(names), narrow)
 
 
-_KINDS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Frame]], ...] = (
-    ("pandas", ("DataFrame",), _pandas),
-    ("polars", ("DataFrame", "LazyFrame"), _polars),
-    ("pyarrow", ("Table", "RecordBatch"), _stream),
-    ("pyarrow.dataset", ("FileSystemDataset",), _dataset),
+_FRAME_BUILDERS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Frame]], ...] = (
+    ("pandas", ("DataFrame",), _frame_of_pandas),
+    ("polars", ("DataFrame", "LazyFrame"), _frame_of_polars),
+    ("pyarrow", ("Table", "RecordBatch"), _frame_of_stream),
+    ("pyarrow.dataset", ("FileSystemDataset",), _frame_of_dataset),
 )

@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from dpselect.engines.sources.tables import (
-    BESIDE,
-    DESCRIPTION,
+    ICEBERG_SUFFIX,
+    SQLITE_SIDE_FILES,
     find_descriptions,
-    is_description,
+    is_iceberg_description,
     is_remote,
     path_of,
 )
@@ -49,7 +49,7 @@ def metadata_of(path: str) -> list[str]:
 
     Those that no other lists and no commit excludes; whether a catalog has taken the last one no folder tells.
     """
-    if is_description(path):
+    if is_iceberg_description(path):
         return [path]
     descriptions = find_descriptions(path)
     if hinted := _hinted(path, descriptions):
@@ -68,13 +68,17 @@ def state_files(source: str | os.PathLike[str]) -> list[str]:
     path = path_of(source)
     if is_remote(source):
         return []
-    logs = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
+    logs = (os.path.realpath(path) + end for end in SQLITE_SIDE_FILES)  # where SQLite has them, whatever links to it
     return metadata_of(path) or [path, *(log for log in logs if os.path.exists(log) and os.path.getsize(log))]
 
 
 def folder_of(path: str) -> str:
     """Return the folder of the table that a path names."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(path))) if is_description(path) else os.path.abspath(path)
+    return (
+        os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        if is_iceberg_description(path)
+        else os.path.abspath(path)
+    )
 
 
 def open_table(path: str) -> tuple[Any, list[str]]:
@@ -117,7 +121,7 @@ def plan_files(scan: Any) -> list[Any]:
 
 
 def _locator(folder: str, location: str) -> Callable[[str], str]:
-    """Return what tells where a file lies: what the description puts below the place of its table is in the folder."""
+    """Return the path of a file: what the description puts below the location of its table is in the folder."""
     declared = local_path(location).rstrip("/")
     moved = os.path.realpath(declared) != os.path.realpath(folder)
 
@@ -133,7 +137,7 @@ def _locator(folder: str, location: str) -> Callable[[str], str]:
 
 
 def local_path(location: str) -> str:
-    """Return a place without the scheme of local files, which writers spell file:///, file:/ or not at all."""
+    """Return a location without the scheme of local files, which writers spell file:///, file:/ or not at all."""
     return re.sub("^file:(//[^/]*)?(?=/)", "", location)
 
 
@@ -149,7 +153,7 @@ def _read(path: str, modified_ns: int, size: int) -> _Description:  # noqa: ARG0
     import json
 
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError):
-        with gzip.open(path) if path.lower().endswith(f".gz{DESCRIPTION}") else open(path, "rb") as file:
+        with gzip.open(path) if path.lower().endswith(f".gz{ICEBERG_SUFFIX}") else open(path, "rb") as file:
             content = json.load(file)
         earlier = tuple(os.path.basename(entry["metadata-file"]) for entry in content.get("metadata-log", []))
         return _Description(path, content.get("table-uuid") or content["location"], earlier)
@@ -162,7 +166,7 @@ def _hinted(folder: str, descriptions: Sequence[str]) -> str | None:
     with suppress(OSError, UnicodeError), open(os.path.join(metadata, "version-hint.text"), encoding="utf-8") as text:
         hint = text.read(1_000).strip()
         if not hint.isdecimal():
-            name = hint if hint.endswith(DESCRIPTION) else hint + DESCRIPTION
+            name = hint if hint.endswith(ICEBERG_SUFFIX) else hint + ICEBERG_SUFFIX
             return next((file for file in descriptions if os.path.basename(file) == name), None)
         numbered = {_number(file): file for file in descriptions if os.path.basename(file).startswith("v")}
         last = int(hint)

@@ -17,7 +17,7 @@ _PLAIN = (
 def count_users(frame: Any, user: int, item: int, max_items: int | None = None) -> Any | None:
     """Return the items i of a frame and how many users n each has; None where DuckDB must count: it counts the same.
 
-    Of `most` items those with the most users are enough, and all that have as many as the last of these.
+    Of `max_items` items those with the most users are enough, and all that have as many as the last of these.
     """
     polars = sys.modules["polars"]
     rows = frame.lazy().select(polars.nth(user).alias("u"), polars.nth(item).alias("i"))

@@ -12,11 +12,11 @@ from typing import TypeGuard
 
 from dpselect.errors import SourceError, came, install_hint
 
-SQLITE = (".sqlite", ".sqlite3")
-BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
-STORES = ("s3://", "gs://")
-DESCRIPTION = ".metadata.json"  # of an Iceberg table
-REMOTE = (*STORES, "https://", "http://")
+SQLITE_SUFFIXES = (".sqlite", ".sqlite3")
+SQLITE_SIDE_FILES = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
+STORE_PREFIXES = ("s3://", "gs://")
+ICEBERG_SUFFIX = ".metadata.json"  # of an Iceberg table
+REMOTE_PREFIXES = (*STORE_PREFIXES, "https://", "http://")
 ICEBERG_PREFIX = "iceberg:"  # before the name of a catalog
 _OF_ICEBERG = {"Table": "pyiceberg.table", "DataScan": "pyiceberg.table", "Catalog": "pyiceberg.catalog"}
 
@@ -35,7 +35,7 @@ def is_sqlite(path: str) -> bool:
 
     It is not opened: closing it would end locks that this process has on it.
     """
-    return path.lower().endswith(SQLITE)
+    return path.lower().endswith(SQLITE_SUFFIXES)
 
 
 def is_delta(folder: str) -> bool:
@@ -61,17 +61,17 @@ def _is_instance(source: object, package: str, name: str) -> bool:
 
 def is_iceberg(path: str) -> bool:
     """Return whether a path is a description of an Iceberg table, or the folder of one."""
-    return is_description(path) or bool(find_descriptions(path))
+    return is_iceberg_description(path) or bool(find_descriptions(path))
 
 
-def is_description(path: str) -> bool:
+def is_iceberg_description(path: str) -> bool:
     """Return whether a path is a description of an Iceberg table."""
-    return path.lower().endswith(DESCRIPTION) and os.path.isfile(path)
+    return path.lower().endswith(ICEBERG_SUFFIX) and os.path.isfile(path)
 
 
 def find_descriptions(folder: str) -> list[str]:
     """Return the descriptions of an Iceberg table in its folder, none if it is no such folder."""
-    return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{DESCRIPTION}")))
+    return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{ICEBERG_SUFFIX}")))
 
 
 def is_table(folder: str) -> bool:
@@ -81,7 +81,7 @@ def is_table(folder: str) -> bool:
 
 def is_remote(source: object) -> bool:
     """Return whether a source is at an address."""
-    return isinstance(source, str) and source.startswith(REMOTE)
+    return isinstance(source, str) and source.startswith(REMOTE_PREFIXES)
 
 
 def redact_address(address: str) -> str:

@@ -149,7 +149,7 @@ class SparkDatabase(DatabaseElsewhere):
 
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
         """Store a public list of tuples with their indices; DuckDB has checked them."""
-        casts = (f"CAST(k{index} AS {sql_type.form_type}) AS k{index}" for index, sql_type in enumerate(types))
+        casts = (f"CAST(k{index} AS {sql_type.canonical_type}) AS k{index}" for index, sql_type in enumerate(types))
         return self._put_table(tuples_to_arrow(values, types), *casts, "place")
 
     def _put_table(self, table: pa.Table, *expressions: str) -> str:
@@ -163,7 +163,7 @@ class SparkDatabase(DatabaseElsewhere):
         self._views[name] = None
         return name
 
-    def secret(self, key: bytes) -> str:
+    def secret_key_sql(self, key: bytes) -> str:
         """Return a key as SQL. It is visible in the plan to anybody who may inspect the session, as its rows are."""
         return secret(key)
 

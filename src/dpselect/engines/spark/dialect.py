@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.keys import decimal_notation, integer_texts, number_text
 from dpselect.engines.sql.port import MOMENT_LABELS, Dialect, SortedText, SqlType
-from dpselect.engines.values import LETTERS, MAX_VALUE_BYTES, NUMBER
+from dpselect.engines.values import MAX_NUMBER_LETTERS, MAX_VALUE_BYTES, NUMBER_PATTERN
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
@@ -68,15 +68,15 @@ _MAX_SCALE = 30  # with one digit more before the point, the sum stays exact
 
 def sorted_text(sql_type: SqlType) -> SortedText | None:
     """Return the sorted texts of a type, or None; `label` reads those of dates, times and bytes already."""
-    if sql_type.form_type == "DOUBLE":
+    if sql_type.canonical_type == "DOUBLE":
         return SortedText(_FLOAT, _parse_float)
-    if sql_type.form_type.startswith("DECIMAL"):
-        return _sorted_decimal(sql_type.form_type)
+    if sql_type.canonical_type.startswith("DECIMAL"):
+        return _sorted_decimal(sql_type.canonical_type)
     if sql_type.kind == "integer":
         return _INTEGER
     if sql_type.kind == "boolean":
         return SortedText(_AS_TEXT, lambda text: text == "true")
-    return SortedText(_AS_TEXT, sql_type.label)
+    return SortedText(_AS_TEXT, sql_type.to_label)
 
 
 # ---- floats: exponent and mantissa as Java writes them in hexadecimal, 0x1.8p1 ------------------------------
@@ -108,7 +108,7 @@ def _parse_float(text: str) -> float:
 def _sorted_decimal(form_type: str) -> SortedText | None:
     scale = int(form_type.rstrip(")").rpartition(",")[2])
     if scale == 0:
-        return SortedText(_INTEGER.sql, lambda text: Decimal(decimal_notation(text, _WIDTH)))
+        return SortedText(_INTEGER.text_sql, lambda text: Decimal(decimal_notation(text, _WIDTH)))
     if scale > _MAX_SCALE:
         return None
     floor = "CAST(floor({}) AS STRING)"
@@ -128,7 +128,7 @@ SPARK = Dialect(
     quote=quoted,
     literal=literal,
     text="CAST({} AS STRING)",
-    bound_order=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
+    keyed_hash=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
     exact_sum=f"sum(CAST({{}} AS {BIG_INTEGER}))",
     user_hint="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
     reread_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
@@ -143,7 +143,7 @@ SPARK = Dialect(
 
 _BINARY = "UTF8_BINARY"  # the collation of text that declares none
 _TEXT = f"make_valid_utf8(CAST({{}} AS STRING) COLLATE {_BINARY})"
-_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
+_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER_PATTERN}$')} AND length({{}}) < {MAX_NUMBER_LETTERS}"
 _NUMBER_OF_TEXT = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
@@ -179,21 +179,21 @@ def spark_type(field: StructField) -> SqlType:
         # A frame has a table's char(n) as text, and its declaration as metadata.
         declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", sort))
         form = f"rtrim({_TEXT})" if declared.startswith("char") else _TEXT
-        return SqlType(name, "text", form, "STRING", "VARCHAR", number=_NUMBER_OF_TEXT)
+        return SqlType(name, "text", form, "STRING", "VARCHAR", number_form=_NUMBER_OF_TEXT)
     if sort in _INTEGERS:
-        return SqlType(name, "integer", "{}", name.upper(), _INTEGERS[sort], number="CAST({} AS DOUBLE)")
+        return SqlType(name, "integer", "{}", name.upper(), _INTEGERS[sort], number_form="CAST({} AS DOUBLE)")
     if sort in _FLOATS:
         # -0.0 + 0.0 is 0.0, and a float has the same value as a double. Nor is a sum pushed into the reading of files,
         # which skips groups of rows by their ends: those do not count NaN, which is above all numbers here.
         form, present = "(CAST({} AS DOUBLE) + 0.0D)", "{} IS NOT NULL AND NOT isnan({})"
         finite = f"{present} AND abs({{}}) <> CAST('Infinity' AS DOUBLE)"
-        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], present, finite, number="{}")
+        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], present, finite, number_form="{}")
     if sort == "decimal":
-        return SqlType(name, "number", "{}", name.upper(), name.upper(), number="CAST({} AS DOUBLE)")
+        return SqlType(name, "number", "{}", name.upper(), name.upper(), number_form="CAST({} AS DOUBLE)")
     if sort == "boolean":
         return SqlType(name, "boolean", "{}", "BOOLEAN", "BOOLEAN")
     if sort == "binary":
-        return SqlType(name, "bytes", "hex({})", "STRING", "BLOB", label=lambda value: bytes.fromhex(str(value)))
+        return SqlType(name, "bytes", "hex({})", "STRING", "BLOB", to_label=lambda value: bytes.fromhex(str(value)))
     return _moment_type(field.name, sort, name, field.dataType)
 
 
@@ -213,4 +213,6 @@ def _moment_type(column: str, sort: str, name: str, data_type: DataType) -> SqlT
         raise refused_type(column, sort, "cast it to text or to a number, in a view or with DataFrame.withColumn")
     kind, form, form_type, duckdb, label = _MOMENTS[sort]
     text, nameable = "CAST(i AS STRING)", _NAMEABLE.get(sort)
-    return SqlType(name, kind, form, form_type, duckdb, nameable=nameable, label_form=text, label=MOMENT_LABELS[label])
+    return SqlType(
+        name, kind, form, form_type, duckdb, nameable_condition=nameable, label_form=text, to_label=MOMENT_LABELS[label]
+    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.address import SPARK_PREFIX
-from dpselect.engines.sources.files import KINDS, UNCLEAR
+from dpselect.engines.sources.files import KIND_OF_EXTENSION, UNCLEAR_EXTENSIONS
 from dpselect.errors import DataError, SourceError, install_hint, missing_source_error
 
 if TYPE_CHECKING:
@@ -112,7 +112,11 @@ def open_frame(work: SparkWork, source: object, table: str | None) -> DataFrame:
 
 
 def _is_path(table: str) -> bool:
-    return bool(_PATH.fullmatch(table)) or table.lower().endswith((*KINDS, *UNCLEAR, ".orc")) or os.path.isdir(table)
+    return (
+        bool(_PATH.fullmatch(table))
+        or table.lower().endswith((*KIND_OF_EXTENSION, *UNCLEAR_EXTENSIONS, ".orc"))
+        or os.path.isdir(table)
+    )
 
 
 def _read_table(work: SparkWork, table: str) -> DataFrame:
@@ -143,7 +147,7 @@ def _tables(work: SparkWork) -> list[str]:
 def _read_files(work: SparkWork, path: str) -> DataFrame:
     """Read files by their suffix, a folder as Parquet. Text stays text: Spark can infer other types from rows only."""
     name = path.lower().rstrip("/")
-    kinds = {**KINDS, **dict.fromkeys(UNCLEAR, "json"), ".orc": "orc"}
+    kinds = {**KIND_OF_EXTENSION, **dict.fromkeys(UNCLEAR_EXTENSIONS, "json"), ".orc": "orc"}
     kind = next((kinds[suffix] for suffix in kinds if name.endswith(suffix)), "parquet")
     reader = work.session.read
     if kind in ("json", "duckdb"):

@@ -101,7 +101,9 @@ def tuples_to_arrow(values: Sequence[tuple[object, ...]], types: Sequence[SqlTyp
             {
                 f"k{index}": pa.array(
                     [_to_one_form(value[index], sql_type) for value in values],
-                    pa.string() if sql_type.form_type.startswith("DECIMAL") else arrow.get(sql_type.kind, pa.string()),
+                    pa.string()
+                    if sql_type.canonical_type.startswith("DECIMAL")
+                    else arrow.get(sql_type.kind, pa.string()),
                 )
                 for index, sql_type in enumerate(types)
             }
@@ -116,7 +118,7 @@ def _to_one_form(value: object, item_type: SqlType) -> object:
     """Return a value in its one form."""
     if isinstance(value, bytes):
         return value.hex().upper()
-    if item_type.kind in ("date", "time", "timestamp") or item_type.form_type.startswith("DECIMAL"):
+    if item_type.kind in ("date", "time", "timestamp") or item_type.canonical_type.startswith("DECIMAL"):
         return str(value)
     return value
 

@@ -32,11 +32,11 @@ def rows_in_kept_groups(
     are not kept are found and left out, so few rows are sorted.
     """
     if contributions.startswith("("):
-        return keep_first(contributions, columns, bound, dialect, chosen="g", rank="dense_rank")
-    max_groups, key = bound
-    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'g')}, g) AS place"
+        return keep_first(contributions, columns, bound, dialect, chosen="g", rank_function="dense_rank")
+    max_groups, secret_key_sql = bound
+    rank = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed_hash(secret_key_sql, 'u', 'g')}, g) AS hash_rank"
     ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
-    dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE place > {max_groups} AND e.u = h.u AND e.g = h.g"
+    dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE hash_rank > {max_groups} AND e.u = h.u AND e.g = h.g"
     return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"
 
 
@@ -52,17 +52,17 @@ def scores_of_winners(
 ) -> str:
     """Compile x and n: the scores of pairs of a listed group and a listed item.
 
-    x = place of the group * `width` + place of the item. Of the listed pairs of each of their groups a user keeps as
+    x = list index of the group * `width` + list index of the item. Of the listed pairs of each group a user keeps as
     many items as `bound` says, the first by a keyed hash. That key differs from the one of groups: with one for both, a
     user who keeps the group A would keep an item A of it.
     """
     units_column = "" if score == COUNT else ", k.s AS s"
-    placed_pairs = (
+    indexed_pairs = (
         f"SELECT k.u AS u, k.i AS i, a.place * {width} + b.place AS x, a.place AS p{units_column} "
         f"FROM {kept_rows} AS k JOIN {groups} AS a ON a.i = k.g JOIN {items} AS b ON b.i = k.i"
     )
     columns = "u, i, x, p" + ("" if score == COUNT else ", s")
-    winning_rows = f"(SELECT {columns} FROM ({placed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
+    winning_rows = f"(SELECT {columns} FROM ({indexed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
     kept_winners = keep_first(winning_rows, columns, bound, dialect, owner="u, p")
     return f"SELECT x, {score} AS n FROM {kept_winners} AS f GROUP BY x"
 
@@ -93,34 +93,33 @@ def top_items_by_group(
     users: bool,
     score: str = COUNT,
 ) -> str:
-    """Compile n, place, users, name and item: scores of the `max_items` best items of every group, and ranks from 1.
+    """Compile n, item_rank (from 1), users, name and item of the `max_items` best items of every group.
 
     `users` is the number of users of the group, `name` its own label form and `item` that of the item. A listed group
-    without rows has one row, of number 0 and place 1, also where a join without a match has zeros. No name is given
+    without rows has one row, of number 0 and rank 1, also where a join without a match has zeros. No name is given
     twice in a SELECT: in some databases it is known in all of it.
     """
     scores = f"SELECT g, i, {score} AS n FROM {kept_rows} AS k GROUP BY g, i"
     ranked_scores = (
-        f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS place FROM ({scores}) AS c"
+        f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS item_rank FROM ({scores}) AS c"
     )
-    top_rows = f"SELECT g, i, n, place FROM ({ranked_scores}) AS p WHERE place <= {max_items}"
+    top_rows = f"SELECT g, i, n, item_rank FROM ({ranked_scores}) AS p WHERE item_rank <= {max_items}"
     if group_list is not None:
         top_rows = (
-            f"SELECT l.i AS g, f.i AS i, coalesce(f.n, 0) AS n, greatest(coalesce(f.place, 1), 1) AS place "
+            f"SELECT l.i AS g, f.i AS i, coalesce(f.n, 0) AS n, greatest(coalesce(f.item_rank, 1), 1) AS item_rank "
             f"FROM {group_list} AS l LEFT JOIN ({top_rows}) AS f ON f.g = l.i"
         )
     if users:
         group_users = f"SELECT g, count(*) AS users FROM (SELECT DISTINCT u, g FROM {kept_rows} AS k) AS d GROUP BY g"
         top_rows = (
-            f"SELECT f.g AS g, f.i AS i, f.n AS n, f.place AS place, coalesce(s.users, 0) AS users "
+            f"SELECT f.g AS g, f.i AS i, f.n AS n, f.item_rank AS item_rank, coalesce(s.users, 0) AS users "
             f"FROM ({top_rows}) AS f LEFT JOIN ({group_users}) AS s ON s.g = f.g"
         )
     # A name is given where nothing beside it is called so: some databases would take the one for the other.
-    with_item_labels = (
-        f"SELECT {item.label_form} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({top_rows}) AS q"
-    )
-    with_group_columns = f"SELECT item, g AS i, n, place, users FROM ({with_item_labels}) AS r"
-    return f"SELECT n, place, users, {group.label_form} AS name, item, i FROM ({with_group_columns}) AS s"
+    users_column = "users" if users else "0 AS users"
+    with_item_labels = f"SELECT {item.label_form} AS item, g, n, item_rank, {users_column} FROM ({top_rows}) AS q"
+    with_group_columns = f"SELECT item, g AS i, n, item_rank, users FROM ({with_item_labels}) AS r"
+    return f"SELECT n, item_rank, users, {group.label_form} AS name, item, i FROM ({with_group_columns}) AS s"
 
 
 def read_grouped_counts(
@@ -128,14 +127,14 @@ def read_grouped_counts(
 ) -> GroupedCounts:
     """Run a statement of `top_items_by_group` and return its counts, group after group."""
     columns, fetch_labels = database.read_ordered(
-        sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress
+        sql, "i, item_rank", ("n", "item_rank", "users"), ("name", "item"), progress=progress
     )
-    starts, rows_with_items = np.flatnonzero(columns["place"] == 1), np.flatnonzero(columns["n"])
+    starts, rows_with_items = np.flatnonzero(columns["item_rank"] == 1), np.flatnonzero(columns["n"])
     group_indices = np.searchsorted(starts, rows_with_items, side="right") - 1
     return GroupedCounts(
         sizes=np.bincount(group_indices, minlength=len(starts)).astype(np.int64),
         counts=columns["n"][rows_with_items],
-        groups=lambda indices: [group.label(name) for name in fetch_labels("name", starts[indices])],
-        items=lambda indices: [item.label(name) for name in fetch_labels("item", rows_with_items[indices])],
+        groups=lambda indices: [group.to_label(name) for name in fetch_labels("name", starts[indices])],
+        items=lambda indices: [item.to_label(name) for name in fetch_labels("item", rows_with_items[indices])],
         users=lambda indices: columns["users"][starts[indices]],
     )

@@ -15,7 +15,7 @@ from dpselect._ground.keys import Key as KeyNames
 from dpselect._ground.keys import key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import OpenSource
-from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
+from dpselect.engines.sql.port import Columns, CompiledKey, Dialect, Int64, Row, SqlType, int64
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
-Names = Callable[[str, Int64], Sequence[Any]]
+FetchValues = Callable[[str, Int64], Sequence[Any]]
 """Function from a column and row indices, in any order, to the values of those rows."""
 
 
@@ -77,9 +77,9 @@ class Database(ABC):
     """The SQL after FROM that reads the table."""
     types: Mapping[str, SqlType]
     """The types of the requested columns, as they are counted."""
-    facts: OpenSource = OpenSource()
+    open_source: OpenSource = OpenSource()
     """What is known of the table. Nobody can tell whether one of another database has changed."""
-    holds: bool = False
+    keeps_tables: bool = False
     """Are kept results tables whose values can be kept again unchanged?"""
 
     @property
@@ -99,11 +99,11 @@ class Database(ABC):
         """Return the SQL of a column as it is counted."""
         return self.dialect.quote(name)
 
-    def user(self, columns: Sequence[str]) -> Key:
+    def user(self, columns: Sequence[str]) -> CompiledKey:
         """Return the columns of a user as one key."""
         return self.item(columns)
 
-    def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:  # noqa: ARG002
+    def item(self, columns: Sequence[str], *, plain: bool = False) -> CompiledKey:  # noqa: ARG002
         """Return the columns of an item, or of a group, as one key; `plain` if it is a text that is split."""
         from dpselect.engines.sql.keys import compile_key
 
@@ -120,7 +120,7 @@ class Database(ABC):
         from dpselect.engines.row_periods import row_periods
 
         name = periods.column
-        if (undeclared_text := self.types[name].undeclared) is not None:
+        if (undeclared_text := self.types[name].undeclared_text) is not None:
             undeclared_text.refuse("times")
         return row_periods(periods, self.dialect.quote(name), self.filter_types[name], self.spelling)
 
@@ -157,18 +157,18 @@ class Database(ABC):
 
     @abstractmethod
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store a public list of items in their one form: i, each once, and place, its first index in the list.
+        """Store a public list of items in their canonical form: i, each once, and `place`, its first index in the list.
 
         Items of several columns are tuples. Raises an error if they do not fit the types.
         """
 
     @abstractmethod
     def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
-        """Store a listed domain, i and place as in `put_items`; return its SQL and size, or refuse it."""
+        """Store a listed domain, i and `place` as in `put_items`; return its SQL and size, or refuse it."""
 
     @abstractmethod
-    def secret(self, key: bytes) -> str:
-        """Return a key as SQL for `Dialect.bound_order`; it is a parameter of the statement where that is possible."""
+    def secret_key_sql(self, key: bytes) -> str:
+        """Return a key as SQL for `Dialect.keyed_hash`; it is a parameter of the statement where that is possible."""
 
     @abstractmethod
     def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
@@ -223,7 +223,7 @@ class Database(ABC):
 
     def read_ordered(
         self, sql: str, order: str, numbers: Sequence[str], names: Sequence[str], *, progress: Progress | None = None
-    ) -> tuple[Mapping[str, Int64], Names]:
+    ) -> tuple[Mapping[str, Int64], FetchValues]:
         """Return all rows of a query in an order: columns of numbers, and a function that fetches other columns."""
         all_columns = [*numbers, *names]
         rows = self.rows(f"SELECT {', '.join(all_columns)} FROM ({sql}) AS q ORDER BY {order}", progress=progress)

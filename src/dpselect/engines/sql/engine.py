@@ -28,7 +28,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import OpenSource, PerUser, Tally
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database, ReadRequest
-from dpselect.engines.sql.port import Key, SqlType, int64
+from dpselect.engines.sql.port import CompiledKey, SqlType, int64
 from dpselect.errors import SourceError, naming_parameter
 
 if TYPE_CHECKING:
@@ -45,11 +45,35 @@ if TYPE_CHECKING:
 
 
 class SqlEngine:
-    """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
+    """The engine of one question: it counts distinct users per item over one source, with one filter and one bound.
 
-    `tally` says what is counted: with totals the score of an item is the sum of its users' totals, in place of their
-    number.
-    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    Opening it reads the schema only: whatever the caller got wrong (a missing file, a column that is not there, a
+    filter that is not a condition on one row) is refused before a row is counted. What every engine promises:
+
+    - A row whose user or item is null (or NaN) does not exist. Opened with no columns of items, there is one item, (),
+      and every row of a user has it.
+    - A user is one user however many rows or files hold them, and counts once per item.
+    - Where a contribution bound D applies, every user keeps at most D of their distinct items: those with the smallest
+      keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
+    - Equal counts are ordered by the item itself, never by the order of its rows.
+    - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
+      every user's total is rounded and cut by itself, and who gives an item nothing does not have it.
+    - Items come back as plain Python values: str, int, bool, float, Decimal, date, datetime, time, bytes.
+    - No message, label order, type or failure depends on a row, as far as the source's format allows it.
+    - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.
+
+    Args:
+        open_database: Opens the database of an address for a request.
+        address: Where the rows are.
+        user: The columns of a user.
+        item: The columns of an item.
+        where: The filter, as text.
+        max_items_per_user: The contribution bound D; no bound if None.
+        split: The separator at which a text is split into items.
+        periods: The periods, in each of which a user is another user.
+        tally: What is counted: with totals the score of an item is the sum of its users' totals, in place of their
+            number.
+        key: The secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
     outside: str | None = None
@@ -81,17 +105,17 @@ class SqlEngine:
         request = ReadRequest(user, item, by, condition, periods, tuple(numbers))
         self._database = database = open_database(address, request)
         try:
-            self._dialect, self._key, self._max_items_per_user = database.dialect, key, max_items_per_user
+            self._dialect, self._secret_key, self._max_items_per_user = database.dialect, key, max_items_per_user
             self._condition, self._totals, self._measures = condition, totals, measures
-            self._names, self._by_names, self._is_split = request.items, request.by, split is not None
-            self._gains = periods is not None and bool(periods.compared)
+            self._item_columns, self._group_columns, self._is_split = request.items, request.by, split is not None
+            self._counts_gains = periods is not None and bool(periods.compared)
             user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)
-            self._item, self._types = item_key.type, item_key.types
+            self._item_type, self._item_column_types = item_key.type, item_key.column_types
             group = database.item(request.by) if by else None
-            self._group: SqlType | None = None if group is None else group.type
-            self._by: tuple[SqlType, ...] = () if group is None else group.types
-            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
-            self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
+            self._group_type: SqlType | None = None if group is None else group.type
+            self._group_column_types: tuple[SqlType, ...] = () if group is None else group.column_types
+            self._stored_domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
+            self._stored_group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
             self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups
             self._numbered_groups: tuple[Sets, Callable[[Any], str]] | None = None  # groups, if they are to be found
             weight_sql, measure_sqls = None, list[str]()
@@ -107,14 +131,17 @@ class SqlEngine:
             time = None if periods is None else database.time(periods)
             carried_columns = (["g"] if by else []) + self._number_columns
 
-            def rows(item: Key) -> str:
+            def compile_rows(item: CompiledKey) -> str:
                 arguments = database.source, user_key, item, filters, time, database.dialect, group
                 scanned = questions.scan_rows(*arguments, weight_sql, measure_sqls)
                 if split is None:
                     return scanned
                 return questions.split_items(scanned, split, database.dialect, carried_columns)
 
-            self._rows, self._rows_of_values = rows(item_key), rows(replace(item_key, nameable=item_key.present))
+            self._rows, self._rows_of_values = (
+                compile_rows(item_key),
+                compile_rows(replace(item_key, nameable_condition=item_key.present_condition)),
+            )
             self._has_plain_items = split is None and bool(request.items)  # is every item of a row an item, unchanged?
         except BaseException:
             database.close()
@@ -124,7 +151,7 @@ class SqlEngine:
         return self
 
     def __exit__(
-        self, sort: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -135,11 +162,11 @@ class SqlEngine:
     @property
     def source(self) -> OpenSource:
         """What is known of the source that is open."""
-        return self._database.facts
+        return self._database.open_source
 
     @property
     def condition(self) -> str | None:
-        """The canonical text of the filter, with the declared types of its columns."""
+        """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
         return None if self._condition is None else self._condition.canonical(self._database.filter_types)
 
     def check_unchanged(self) -> None:
@@ -151,49 +178,63 @@ class SqlEngine:
         self._database.rows(f"SELECT * FROM {self._rows} AS t WHERE 1 = 0")
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
-        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
+
+        There are fewer where the data hold fewer items; no data, no groups. No bound applies to a
+        ranking: a user counts for all items that they have.
+        """
         max_items = whole_number("rows", rows, minimum=0)
-        sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
+        sql = questions.top_items(self._scores_in_domain(None, max_items), self._item_type, max_items)
         items_and_counts = self._database.rows(sql, progress=progress)
         return CountGroups.from_items(
-            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item_type.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def check(self, domain: Domain, *, k: int = 1, max_items: int | None = None) -> None:
-        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        refuse_other_width(domain, len(self._types))
+        """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `max_items`.
+
+        No row is read. A listed domain is read here, and only here; `grouped` calls this too.
+        """
+        refuse_other_width(domain, len(self._item_column_types))
         if isinstance(domain, Span):
-            questions.rows_in_span("", domain, self._item)
+            questions.rows_in_span("", domain, self._item_type)
         elif isinstance(domain, (Listed, Column)):
-            if domain not in self._domains:
-                self._domains[domain] = self._database.put_domain(domain, self._types)
-            refuse_k_above_size(k, self._domains[domain][1])
-            refuse_large_domain(self._domains[domain][1], max_items)
+            if domain not in self._stored_domains:
+                self._stored_domains[domain] = self._database.put_domain(domain, self._item_column_types)
+            refuse_k_above_size(k, self._stored_domains[domain][1])
+            refuse_large_domain(self._stored_domains[domain][1], max_items)
 
     def leave_out(self, items: Listed | Column) -> None:
-        """Leave the rows of these items out of all questions from now on."""
+        """Leave the rows of these items out from now on: before any bound, for every question.
+
+        Items that do not fit the item column are refused. No row is read.
+        """
         with naming_parameter("exclude"):
-            refuse_other_width(items, len(self._types))
-            excluded, _ = self._database.put_domain(items, self._types)
-        columns = "u, i" + (", g" if self._by else "") + self._number_suffix
+            refuse_other_width(items, len(self._item_column_types))
+            excluded, _ = self._database.put_domain(items, self._item_column_types)
+        columns = "u, i" + (", g" if self._group_column_types else "") + self._number_suffix
         self._rows = questions.rows_without_items(self._rows, excluded, columns)
         self._rows_of_values = questions.rows_without_items(self._rows_of_values, excluded, columns)
         self._has_plain_items, self._contributions = False, {}
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
-        """Count all items, or those of a domain, equal counts in one group; labels exist until the engine is closed."""
+        """Return all items, those with equal counts in one group, most first: the number of each count leaves, no more.
+
+        `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
+        domain only its items count, and those without a row form the group with count 0. No bound applies, as in `top`.
+        """
         from dpselect.engines.count_groups import histogram_of
 
         if domain is not None:
             self.check(domain)
-        counts = self._database.keep(self._scores_in(domain), progress=progress)
+        counts = self._database.keep(self._scores_in_domain(domain), progress=progress)
         counts_and_sizes = self._database.rows(questions.items_per_count(counts), progress=progress)
-        span, item_type = isinstance(domain, Span), self._item
+        span, item_type = isinstance(domain, Span), self._item_type
 
         def item(index: int) -> object:
             sql, order = questions.ranked_names(counts, "i" if span else item_type.label_form)
             value = self._database.names_at(sql, order, int64([index]))[0]
-            return value if span else item_type.label(value)
+            return value if span else item_type.to_label(value)
 
         @cache
         def gaps(start: int) -> str:
@@ -205,18 +246,22 @@ class SqlEngine:
         return histogram_of(counts_and_sizes, domain, item=item, seen_before=seen_before)
 
     def counts_of(self, domain: NamedDomain, *, progress: Progress | None = None) -> CountGroups:
-        """Count all items of a domain, those without a row too, one group each, in the domain's own order."""
+        """Return all items of a domain, those without a row too, one group each, in the domain's own order.
+
+        A list keeps its order, numbers ascend, and a column has the order of items. All names are here when it returns:
+        they are public.
+        """
         self.check(domain)
         span = isinstance(domain, Span)
-        counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
-        sql = questions.names_and_counts(counts, "i" if span else self._item.label_form, listed=not span)
+        counts = self._with_unseen_items(self._compile_scores(self._rows_in_domain(domain), self._items_bound), domain)
+        sql = questions.names_and_counts(counts, "i" if span else self._item_type.label_form, listed=not span)
         items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import span_groups
 
             return span_groups(domain, items_and_counts)
         return CountGroups.from_items(
-            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+            [self._item_type.to_label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
         )
 
     def measured(
@@ -227,14 +272,19 @@ class SqlEngine:
         bounded: bool = True,
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
-        """Return the measures of each of some items that came back. Nothing else leaves."""
+        """Return the measures of the engine for each of some items that came back. Nothing else leaves.
+
+        `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
+        With a contribution bound D every user keeps at most D of *these* items, and each is measured over the users
+        who keep it. `bounded=False` takes all users.
+        """
         from dpselect.engines.sql import numbers
 
-        bound = self._bound if bounded else None
+        bound = self._items_bound if bounded else None
 
         def question(rows: str, label_form: str) -> str:
             columns = f"u, i{self._number_suffix}"
-            kept_rows = questions.keep_first(rows, columns, bound, self._dialect, rank="dense_rank")
+            kept_rows = questions.keep_first(rows, columns, bound, self._dialect, rank_function="dense_rank")
             return numbers.measure_totals(kept_rows, self._measures, label_form, self._dialect)
 
         rows_of_numbers = self._read_numbers(items, domain, question, 2 * len(self._measures), progress)
@@ -243,10 +293,13 @@ class SqlEngine:
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
     ) -> Sequence[int]:
-        """Return the scores of some items that came back; a bound keeps some of these for every user."""
+        """Return the score of each of some items that came back. Nothing else leaves.
+
+        With a contribution bound D every user keeps at most D of these items, the same as in `measured`.
+        """
 
         def question(rows: str, label_form: str) -> str:
-            return questions.named_scores(self._compile_scores(rows, self._bound), label_form)
+            return questions.named_scores(self._compile_scores(rows, self._items_bound), label_form)
 
         return [row[0] for row in self._read_numbers(items, domain, question, 1, progress)]
 
@@ -265,14 +318,16 @@ class SqlEngine:
         if not seen_items:
             return [zeros] * len(items)
         span = isinstance(domain, Span)
-        label = _parse_integer if span else self._item.label
+        label = _parse_integer if span else self._item_type.to_label
         if span:
             seen_items = [_parse_integer(item) for item in seen_items]
             item_list = ", ".join(map(str, seen_items))
         else:
-            item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._types)} AS d"
-        rows = questions.rows_of_items(self._rows_in(domain), item_list, self._number_suffix)
-        answer_rows = self._database.rows(question(rows, "i" if span else self._item.label_form), progress=progress)
+            item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._item_column_types)} AS d"
+        rows = questions.rows_of_items(self._rows_in_domain(domain), item_list, self._number_suffix)
+        answer_rows = self._database.rows(
+            question(rows, "i" if span else self._item_type.label_form), progress=progress
+        )
         numbers_of_label = {typed_label(label(row[0])): tuple(map(int, row[1:])) for row in answer_rows}
         return [
             zeros
@@ -282,56 +337,77 @@ class SqlEngine:
         ]
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.
+        """Refuse an item column that holds no numbers, and text declared as such, before a row is read or paid for.
 
         From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
         """
         from dpselect.engines.sql.numbers import refuse_non_numbers
 
-        refuse_non_numbers(self._item, *self._names)
+        refuse_non_numbers(self._item_type, *self._item_columns)
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
-        """Count the users at each place of a grid: one value a user, and nothing else leaves."""
+        """Count the users with their value at each point of a grid: one value a user, and nothing else leaves.
+
+        The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
+        are missing. Every value moves to its point first, alone, as `Grid.nearest_indices` says; then `per_user` picks
+        one.
+        """
         from dpselect.aggregates.value_counts import UsersAt
-        from dpselect.engines.sql.values import users_per_place
+        from dpselect.engines.sql.values import users_per_grid_index
 
         if per_user is PerUser.MEAN:
             self._database.keep_duplicates()
-        key = self._database.secret(self._key)
-        sql = users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
-        columns = self._database.columns(sql, ("p", "n"), progress=progress)
-        return UsersAt(int64(columns["p"]), int64(columns["n"]))
+        secret_key_sql = self._database.secret_key_sql(self._secret_key)
+        sql = users_per_grid_index(self._rows_of_values, grid, per_user, secret_key_sql, self._item_type, self._dialect)
+        columns = self._database.columns(sql, ("grid_index", "users"), progress=progress)
+        return UsersAt(int64(columns["grid_index"]), int64(columns["users"]))
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
-        """Return all distinct items of every user: a bound is the mechanism's task, `draws.sample`."""
-        rows, kind = self._with_groups(self._rows)
+        """Return the distinct items of every user, as numbers; labels can be asked for until the engine is closed.
+
+        Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
+        by itself. Users and items come in their own order (users of prepared data in that of their numbers), so where
+        their rows stood changes nothing. An engine keeps them on disk where they are many, or refuses those that memory
+        does not hold with roughly what they would need.
+        """
+        rows, item_type = self._with_groups_in_items(self._rows)
         return self._database.read_sets(
-            rows, kind, of_all_rows=self._has_plain_items and not self._by, progress=progress
+            rows, item_type, of_all_rows=self._has_plain_items and not self._group_column_types, progress=progress
         )
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
-        """Keep the distinct items of every user in the database, where weights are added up."""
+        """Return the distinct items of every user, kept by the engine, which adds up their weights and spills to disk.
+
+        For set unions whose users do not look at what others gave. A contribution bound is not applied: each question
+        for weights brings a bound and a fresh key. Nothing leaves but how many items have which weight, and the names
+        of released items.
+        """
         from dpselect.engines.sql.pairs import SqlPairs
 
-        rows, kind = self._with_groups(self._rows, self._number_suffix)
-        return SqlPairs(self._database, rows, kind, progress, gains=self._gains)
+        rows, item_type = self._with_groups_in_items(self._rows, self._number_suffix)
+        return SqlPairs(self._database, rows, item_type, progress, gains=self._counts_gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
-        """Refuse an item column that holds no text, and a pattern that cannot be read."""
-        self._database.check_text(self._item, tokenizer)
+        """Refuse an item column that holds no text, before a row is read and before anything is paid."""
+        self._database.check_text(self._item_type, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
-        """Return the tokens of every text; words can be named until the engine is closed."""
-        self.check_text(tokenizer)
-        return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
+        """Return the tokens of every row's text as numbers, one row after the other; the item column holds the text.
 
-    def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
-        """Put a group and an item together in the place of the item, if there are groups; return rows and type."""
-        if self._group is None:
-            return rows, self._item
-        pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)
-        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", kind
+        A row is cut by itself, so a token depends on that row alone; a row that cannot be cut has no tokens. No
+        contribution bound is applied: who releases n-grams bounds each level. Only words whose code is asked for
+        come back as text, and only released ones may be asked for, until the engine is closed.
+        """
+        self.check_text(tokenizer)
+        return self._database.read_tokens(self._rows, self._item_type, tokenizer, progress)
+
+    def _with_groups_in_items(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
+        """Put a group and an item together as one item, if there are groups; return rows and type."""
+        if self._group_type is None:
+            return rows, self._item_type
+        pair, pair_type = self._database.pair(self._group_columns, self._item_columns, plain=self._is_split)
+        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", pair_type
 
     def _compile_filter(self, condition: RowFilter) -> str:
         """Compile the filter to the database's own SQL."""
@@ -339,10 +415,10 @@ class SqlEngine:
         return condition.sql(database.filter_types, self._dialect.quote, database.spelling)
 
     @property
-    def _bound(self) -> tuple[int, str] | None:
+    def _items_bound(self) -> tuple[int, str] | None:
         """The most items that a user keeps, and the key as SQL; None without a bound."""
         max_items = self._max_items_per_user
-        return None if max_items is None else (max_items, self._database.secret(self._key))
+        return None if max_items is None else (max_items, self._database.secret_key_sql(self._secret_key))
 
     def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """Compile the score of every item of some rows: i and n."""
@@ -350,32 +426,32 @@ class SqlEngine:
             from dpselect.engines.sql.numbers import weighted_scores
 
             return weighted_scores(rows, self._totals, bound, self._dialect)
-        compile_counts = questions.gained_users_per_item if self._gains else questions.users_per_item
+        compile_counts = questions.gained_users_per_item if self._counts_gains else questions.users_per_item
         return compile_counts(rows, bound, self._dialect)
 
-    def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
+    def _scores_in_domain(self, domain: Domain | None, max_items: int | None = None) -> str:
         """Compile the scores of all items, or of those of a domain; `max_items` of them may be enough."""
-        scores = self._compile_scores(self._rows_in(domain), None)
-        if self._totals is None and not self._gains and self._has_plain_items and not isinstance(domain, Span):
+        scores = self._compile_scores(self._rows_in_domain(domain), None)
+        if self._totals is None and not self._counts_gains and self._has_plain_items and not isinstance(domain, Span):
             scores = self._database.use_precounted(scores, max_items)
-        return self._with_unseen(scores, domain)
+        return self._with_unseen_items(scores, domain)
 
-    def _with_unseen(self, scores: str, domain: Domain | None) -> str:
+    def _with_unseen_items(self, scores: str, domain: Domain | None) -> str:
         """Add the items of a list that have no users."""
-        return questions.with_unseen_items(scores, self._domains[domain][0]) if _is_listed(domain) else scores
+        return questions.with_unseen_items(scores, self._stored_domains[domain][0]) if _is_listed(domain) else scores
 
-    def _rows_in(self, domain: Domain | None) -> str:
+    def _rows_in_domain(self, domain: Domain | None) -> str:
         """Compile the rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.rows_in_span(self._rows, domain, self._item, self._number_suffix)
+            return questions.rows_in_span(self._rows, domain, self._item_type, self._number_suffix)
         if _is_listed(domain):
-            return questions.rows_in_domain(self._rows, self._domains[domain][0], self._number_suffix)
+            return questions.rows_in_domain(self._rows, self._stored_domains[domain][0], self._number_suffix)
         return self._rows
 
     @property
     def _number_columns(self) -> list[str]:
         """The columns of weights, or of gains, and of measures that the rows have."""
-        weights = ["w"] if self._gains or self._totals is not None else []
+        weights = ["w"] if self._counts_gains or self._totals is not None else []
         return [*weights, *(f"m{index}" for index in range(len(self._measures)))]
 
     @property

@@ -23,46 +23,59 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from dpselect.engines.sql.port import Dialect, Key, SortedText, SqlType, parse_or_keep
+from dpselect.engines.sql.port import CompiledKey, Dialect, SortedText, SqlType, label_or_unparsed
 from dpselect.errors import DataError
 
-STRUCT = "STRUCT"
-SEPARATOR = "\x01\x01"
-ESCAPES = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what replaces characters that are not above the separator
+STRUCT_TYPE = "STRUCT"
+COLUMN_SEPARATOR = "\x01\x01"
+ESCAPED_CHARACTERS = {
+    "\x01": "\x01\x03",
+    "\x00": "\x01\x02",
+}  # what replaces characters that are not above the separator
 _ESCAPED = re.compile("\x01([\x02\x03])")
-Column = tuple[str, SqlType]
+TypedColumn = tuple[str, SqlType]
 """The SQL of a column, and its type."""
 
 
-def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
+def compile_key(columns: Sequence[TypedColumn], dialect: Dialect) -> CompiledKey:
     """Return the key of one column, or of several."""
-    present = " AND ".join(_fill(sql_type.present, sql) for sql, sql_type in columns)
-    nameable = " AND ".join(_fill(sql_type.nameable or sql_type.present, sql) for sql, sql_type in columns)
+    present_condition = " AND ".join(_fill(sql_type.present_condition, sql) for sql, sql_type in columns)
+    nameable_condition = " AND ".join(
+        _fill(sql_type.nameable_condition or sql_type.present_condition, sql) for sql, sql_type in columns
+    )
     types = [sql_type for _, sql_type in columns]
     if not columns:
-        return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()), ())
+        return CompiledKey(
+            "0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, to_label=lambda _: ()), ()
+        )
     if len(columns) == 1:
-        return Key(_fill(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
-    form = concatenate_values([_fill(sql_type.form, sql) for sql, sql_type in columns], types, dialect)
-    return Key(form, present, nameable, combined_type(types, dialect), tuple(types))
+        return CompiledKey(
+            _fill(types[0].canonical_form, columns[0][0]), present_condition, nameable_condition, types[0], (types[0],)
+        )
+    canonical_form = concatenate_values(
+        [_fill(sql_type.canonical_form, sql) for sql, sql_type in columns], types, dialect
+    )
+    return CompiledKey(
+        canonical_form, present_condition, nameable_condition, combined_type(types, dialect), tuple(types)
+    )
 
 
-def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
-    """Compile several values in their one form to one value."""
+def concatenate_values(canonical_forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
+    """Compile several values in their canonical form to one value."""
     if dialect.struct is not None:
-        return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(forms)))
+        return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(canonical_forms)))
     return _join_texts(
-        [_compile_text(form, sql_type, dialect) for form, sql_type in zip(forms, types, strict=True)], dialect
+        [_compile_text(form, sql_type, dialect) for form, sql_type in zip(canonical_forms, types, strict=True)], dialect
     )
 
 
 def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
-    separator = dialect.literal(SEPARATOR)
+    separator = dialect.literal(COLUMN_SEPARATOR)
     return dialect.binary.replace("{}", f"concat({f', {separator}, '.join(texts)})")
 
 
 def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
-    """Compile two keys g and i, each in its one form, to the key of all of their columns; return its SQL and type."""
+    """Compile two keys g and i, in their canonical forms, to the key of all their columns; return its SQL and type."""
     if dialect.struct is not None:
         fields = [*_fields_of("g", group), *_fields_of("i", item)]
         return concatenate_values(fields, [*group, *item], dialect), combined_type([*group, *item], dialect)
@@ -77,36 +90,41 @@ def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
     """Return the type of several columns together."""
     if dialect.struct is not None:
         return SqlType(
-            STRUCT, "other", "{}", STRUCT, None, label=_make_struct_reader([sql_type.label for sql_type in types])
+            STRUCT_TYPE,
+            "other",
+            "{}",
+            STRUCT_TYPE,
+            None,
+            to_label=_make_struct_reader([sql_type.to_label for sql_type in types]),
         )
-    labels = [_sorted_text(sql_type, dialect).label for sql_type in types]
-    return SqlType("several columns", "other", "{}", "", None, label=_make_reader(labels))
+    labels = [_sorted_text(sql_type, dialect).to_label for sql_type in types]
+    return SqlType("several columns", "other", "{}", "", None, to_label=_make_text_reader(labels))
 
 
-def _fields_of(key: str, types: Sequence[SqlType]) -> list[str]:
+def _fields_of(key_sql: str, types: Sequence[SqlType]) -> list[str]:
     """Return the SQL of each column, given the SQL of a value that has all of them."""
-    return [key] if len(types) == 1 else [f"{key}.k{index}" for index in range(len(types))]
+    return [key_sql] if len(types) == 1 else [f"{key_sql}.k{index}" for index in range(len(types))]
 
 
-def _make_struct_reader(labels: Sequence[Callable[[Any], object]]) -> Callable[[Any], object]:
-    return lambda struct: tuple(label(field) for label, field in zip(labels, struct.values(), strict=True))
+def _make_struct_reader(to_labels: Sequence[Callable[[Any], object]]) -> Callable[[Any], object]:
+    return lambda struct: tuple(label(field) for label, field in zip(to_labels, struct.values(), strict=True))
 
 
-def _make_reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
+def _make_text_reader(to_labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
     def read(text: str) -> object:
-        texts = text.split(SEPARATOR)
-        return tuple(label(_ESCAPED.sub(_unescape, part)) for label, part in zip(labels, texts, strict=True))
+        texts = text.split(COLUMN_SEPARATOR)
+        return tuple(label(_ESCAPED.sub(_unescape, part)) for label, part in zip(to_labels, texts, strict=True))
 
-    return parse_or_keep(read)
+    return label_or_unparsed(read)
 
 
-def _compile_text(form: str, sql_type: SqlType, dialect: Dialect) -> str:
+def _compile_text(canonical_form: str, sql_type: SqlType, dialect: Dialect) -> str:
     """Compile one value to a text without what separates values."""
-    text = _fill(_sorted_text(sql_type, dialect).sql, form)
+    text = _fill(_sorted_text(sql_type, dialect).text_sql, canonical_form)
     if not sql_type.is_text:
         return text
     for character in dialect.low_characters:
-        text = f"replace({text}, {dialect.literal(character)}, {dialect.literal(ESCAPES[character])})"
+        text = f"replace({text}, {dialect.literal(character)}, {dialect.literal(ESCAPED_CHARACTERS[character])})"
     return text
 
 
@@ -128,7 +146,7 @@ def _fill(template: str, expression: str) -> str:
 
 DIGITS, COMPLEMENTS = "0123456789", "9876543210"
 _COMPLEMENT = str.maketrans(COMPLEMENTS, DIGITS)
-_END = "~"
+_NEGATIVE_END = "~"
 
 
 def number_text(plain: str, integer_part: str, width: int, *, text: str) -> str:
@@ -141,7 +159,7 @@ def number_text(plain: str, integer_part: str, width: int, *, text: str) -> str:
         return f"lpad({text.replace('{}', f'length({part})')}, {width}, '0')"
 
     negated = f"translate(concat({size(integer_part)}, substr({plain}, 2)), '{DIGITS}', '{COMPLEMENTS}')"
-    nonnegative, negative = f"concat('1', {size(integer_part)}, {plain})", f"concat('0', {negated}, '{_END}')"
+    nonnegative, negative = f"concat('1', {size(integer_part)}, {plain})", f"concat('0', {negated}, '{_NEGATIVE_END}')"
     return f"CASE WHEN substr({plain}, 1, 1) = '-' THEN {negative} ELSE {nonnegative} END"
 
 
@@ -149,7 +167,7 @@ def decimal_notation(text: str, width: int) -> str:
     """Return the decimal notation that a text was written from."""
     if text.startswith("1"):
         return text[1 + width :]
-    return f"-{text[1 + width : -len(_END)].translate(_COMPLEMENT)}"
+    return f"-{text[1 + width : -len(_NEGATIVE_END)].translate(_COMPLEMENT)}"
 
 
 def integer_texts(width: int, *, text: str) -> SortedText:

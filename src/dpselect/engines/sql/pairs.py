@@ -64,7 +64,7 @@ class SqlPairs:
             database.drop(self._weights_table)
         share_table, names = database.put(as_columns(shares)), numbered("w", shares)
         unreleased = unreleased_pairs(self._pairs, self._released_items(), dialect)
-        kept_pairs = kept_items(unreleased, shares.shape[-1], database.secret(key), dialect)
+        kept_pairs = kept_items(unreleased, shares.shape[-1], database.secret_key_sql(key), dialect)
         weights_sql = item_weights(kept_pairs, share_table, numbered("share", shares), names)
         self._weights_table, self._weight_names = database.keep(weights_sql, progress=self._progress), names
         columns = database.columns(items_per_weight(self._weights_table, names), (*names, "n"), progress=self._progress)
@@ -88,7 +88,7 @@ class SqlPairs:
             self._weights_table, self._database.put(members), self._weight_names, self._database.dialect
         )
         self._number_released += len(ranks)
-        if self._database.holds:
+        if self._database.keeps_tables:
             self._keep_released(sql)
             return
         texts = self._database.rows(sql, progress=self._progress)
@@ -104,14 +104,14 @@ class SqlPairs:
 
     def names(self) -> list[object]:
         """Return the released items in their own order."""
-        released, label = self._released_items(), self._item_type.label
+        released, label = self._released_items(), self._item_type.to_label
         if released is None:
             return []
         if (
             self._released_texts and self._item_type.is_text
         ):  # their order is that of their bytes in UTF-8, which is Python's
             return [label(text) for text in sorted(self._released_texts)]
-        if self._database.holds:
+        if self._database.keeps_tables:
             sql = stored_names(released, self._item_type)
         else:
             sql = released_names(self._pairs, released, self._item_type, self._database.dialect)
@@ -127,7 +127,7 @@ class SqlPairs:
         if released is None:
             return int64([])
         released_rows = released_pairs(self._pairs, released, self._database.dialect)
-        kept_rows = kept_items(released_rows, max_items, self._database.secret(key), self._database.dialect)
+        kept_rows = kept_items(released_rows, max_items, self._database.secret_key_sql(key), self._database.dialect)
         sql = released_item_users(released_rows, kept_rows, self._previous_counts)
         columns = self._database.columns(sql, ("n",), progress=self._progress)
         return _check_complete(int64(columns["n"]), self._number_released)
@@ -172,18 +172,18 @@ def _is_released(released: str, dialect: Dialect) -> str:
     return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {_value_text('k.i', dialect)})"
 
 
-def kept_items(pairs: str, max_items: int, key: str, dialect: Dialect) -> str:
+def kept_items(pairs: str, max_items: int, secret_key_sql: str, dialect: Dialect) -> str:
     """Compile i and t: of each user the first `max_items` items by a keyed hash, and how many those are.
 
     The hash is of the user and the item themselves, never of a number that the item has among all others: what a
     user keeps depends on their own items and on the key only.
     """
     # One order for both, so that rows are sorted once.
-    order_of_user = f"PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'i')}, i"
+    order_of_user = f"PARTITION BY u ORDER BY {dialect.keyed_hash(secret_key_sql, 'u', 'i')}, i"
     size = f"count(*) OVER ({order_of_user} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
-    ranked = f"SELECT i, row_number() OVER ({order_of_user}) AS place, {size} FROM {pairs} AS k"
+    ranked = f"SELECT i, row_number() OVER ({order_of_user}) AS hash_rank, {size} FROM {pairs} AS k"
     kept_number = f"CAST(CASE WHEN size < {max_items} THEN size ELSE {max_items} END AS BIGINT) AS t"
-    return f"(SELECT i, {kept_number} FROM ({ranked}) AS r WHERE place <= {max_items})"
+    return f"(SELECT i, {kept_number} FROM ({ranked}) AS r WHERE hash_rank <= {max_items})"
 
 
 def item_weights(kept_pairs: str, shares: str, share_names: Sequence[str], weight_names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class UndeclaredText:
     """A column of text whose values no owner has declared; `in_view` if only a view can declare them."""
 
     name: str
@@ -39,23 +39,23 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class SqlType:
-    """The way in which a column of one type is counted. In `form`, `present` and `number` {} is the column.
+    """The way in which a column of one type is counted. In the templates {} is the SQL of the column.
 
-    Values that compare as equal must have the same form, and must be the ones that DuckDB counts as equal.
+    Values that compare as equal must have the same canonical form, and must be the ones that DuckDB counts as equal.
     """
 
-    name: str  # the name in messages
+    name: str  # in messages
     kind: str  # text, integer, number, boolean, date, time, timestamp, bytes, any; uuid is other
-    form: str  # the SQL of a value in its one form, after NULL is dropped
-    form_type: str  # the type of that form, as the database calls it
-    duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
-    present: str = "{} IS NOT NULL"
-    nameable: str | None = None  # `present` for an item: infinities, and what Python has no value for, name none
-    number: str | None = None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
-    label_form: str = "i"  # the SQL of the value that `label` takes
-    label: Callable[[Any], object] = lambda value: value
+    canonical_form: str  # a template: the one SQL value that stands for all equal values, after NULL is dropped
+    canonical_type: str  # the type of that, as the database calls it
+    duckdb_type: str | None  # the type that DuckDB has for the column, None where it has no exact one
+    present_condition: str = "{} IS NOT NULL"  # a template, for users and numbers
+    nameable_condition: str | None = None  # for items: without infinities, and what Python has no value for
+    number_form: str | None = None  # of the canonical form: a double, NULL where text is no number; None: no numbers
+    label_form: str = "i"  # the SQL of the value that `to_label` takes, from an item i in its canonical form
+    to_label: Callable[[Any], object] = lambda value: value  # from what the database returns to a Python value
     integer_form: str | None = None  # the SQL of i as an integer of a range, unless its kind is integer
-    undeclared: TextColumn | None = None  # of text whose type its owner has not declared
+    undeclared_text: UndeclaredText | None = None  # for text whose type its owner has not declared
 
     @property
     def is_text(self) -> bool:
@@ -70,58 +70,57 @@ class SqlType:
 
 def with_view_declarations(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
     """Return the types of columns of another database, where only a view can declare what a text holds."""
-    texts = {name: TextColumn(name, in_view=True) for name, sql_type in types.items() if sql_type.is_text}
-    return {name: replace(sql_type, undeclared=texts.get(name)) for name, sql_type in types.items()}
+    texts = {name: UndeclaredText(name, in_view=True) for name, sql_type in types.items() if sql_type.is_text}
+    return {name: replace(sql_type, undeclared_text=texts.get(name)) for name, sql_type in types.items()}
 
 
 @dataclass(frozen=True)
-class Key:
-    """A key of a user, an item or a group: the SQL of its one form, the conditions on it, and its type."""
+class CompiledKey:
+    """A key of a user, an item or a group: the SQL of its canonical form, the conditions on it, and its type."""
 
-    form: str
-    present: str
-    nameable: str
+    canonical_form: str
+    present_condition: str
+    nameable_condition: str
     type: SqlType
-    types: tuple[SqlType, ...]  # the types of its columns
+    column_types: tuple[SqlType, ...]
 
 
 @dataclass(frozen=True)
 class SortedText:
     """The form of a type's values as texts that sort as they do: the SQL of the text of {}, and the label of a text."""
 
-    sql: str
-    label: Callable[[str], object]
+    text_sql: str
+    to_label: Callable[[str], object]
 
 
 @dataclass(frozen=True)
 class Dialect:
     """The SQL that differs between databases. In the templates {} is an expression."""
 
-    name: str  # the database
+    name: str  # of the database
     quote: Callable[[str], str]  # an identifier
     literal: Callable[[str], str]  # a text
     text: str  # an injective form of a value that can be listed: most often a text
-    bound_order: Callable[
-        [str, str, str], str
-    ]  # (key, user, item) -> the keyed hash that a bound orders by; all are SQL
+    keyed_hash: Callable[[str, str, str], str]
+    """Compile the hash of (secret key, user, item), all of them SQL, by which a bound orders."""
     split_query: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, split at {separator}
     exact_sum: str  # the sum of whole numbers, which does not overflow
     sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: None  # for keys of several columns
     struct: str | None = None  # several columns {} as one value, whose fields k0, k1, ... are compared; None: as a text
-    period: str = "'{}:'"  # the place of a period, the number {}; the colon ends a text
-    in_period: str | None = None  # the user u in the period {}; None: a text of both
+    period_literal: str = "'{}:'"  # the position of a period, the number {}; the colon ends a text
+    user_in_period: str | None = None  # the user u in the period {}; None: a text of both
     first_by_hash: str | None = None  # an aggregate of many {value}: the one of the least {hash}; None: none
     user_hint: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
     reread_order: str = ""  # the end of a query whose rows are kept and read again by user, if that gains
     big_integer: str = "NUMERIC"  # the type of integers of any size
     double: str = "DOUBLE PRECISION"
-    underflow: bool = False  # does a quotient fail that is nearer to 0 than any double?
+    underflow_fails: bool = False  # does a quotient fail that is nearer to 0 than any double?
     floor_division: str = "div({}, {})"  # the quotient of integers that are not negative, rounded down
     binary: str = "{}"  # a text that is compared by its characters
     low_characters: str = "\x01"  # characters of texts that are not above their separator
 
 
-def parse_or_keep(parse: Callable[[str], object]) -> Callable[[object], object]:
+def label_or_unparsed(parse: Callable[[str], object]) -> Callable[[object], object]:
     """Return a label from the text that a database returned; a value that Python cannot hold (44 BC) is kept unparsed.
 
     An error would quote the value.
@@ -141,10 +140,10 @@ def _in_utc(text: str) -> datetime.datetime:
 
 
 MOMENT_LABELS: Mapping[str, Callable[[object], object]] = {
-    "date": parse_or_keep(datetime.date.fromisoformat),
-    "time": parse_or_keep(datetime.time.fromisoformat),
-    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
-    "timestamptz": parse_or_keep(_in_utc),
+    "date": label_or_unparsed(datetime.date.fromisoformat),
+    "time": label_or_unparsed(datetime.time.fromisoformat),
+    "timestamp": label_or_unparsed(datetime.datetime.fromisoformat),
+    "timestamptz": label_or_unparsed(_in_utc),
 }
 """Labels of dates and times that a database elsewhere returns as texts."""
 

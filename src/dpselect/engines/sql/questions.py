@@ -1,6 +1,8 @@
 """Questions as plain SQL, written once. Rows come in as columns u (user) and i (item), counts go out as i and n.
 
-What databases write differently stands in a `Dialect`. Every name after FROM is a table or a query in parentheses.
+Rows may also have g (group), w (weight, or the sign of a gain) and m0, m1, ... (numbers of measures). What databases
+write differently is in a `Dialect`. Every name after FROM is a table or a query in parentheses. `label_form` is the SQL
+of what a label is made from.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.engines.sql.port import Dialect, Key, SqlType
+from dpselect.engines.sql.port import CompiledKey, Dialect, SqlType
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,43 +20,45 @@ if TYPE_CHECKING:
 
 def scan_rows(
     source: str,
-    user: Key,
-    item: Key,
-    where: Sequence[str],
+    user: CompiledKey,
+    item: CompiledKey,
+    conditions_of_filter: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
-    group: Key | None = None,
+    group: CompiledKey | None = None,
     weight: str | None = None,
     measures: Sequence[str] = (),
 ) -> str:
-    """Compile the users and items of the rows that count, and their groups g, each in its one form.
+    """Compile the users and items of the rows that count, and their groups g, each in its canonical form.
 
     `weight` is the SQL of a weight w of each row, `measures` are those of m0, m1, ... Of several periods, a user is
     from here on a user in one of them.
     """
-    conditions = [user.present, item.nameable]
-    conditions += [f"({condition})" for condition in (*where, *([] if time is None else [time.inside]))]
-    columns, carried_columns = f"{user.form} AS u, {item.form} AS i", ""
+    conditions = [user.present_condition, item.nameable_condition]
+    conditions += [
+        f"({condition})" for condition in (*conditions_of_filter, *([] if time is None else [time.condition_in_reach]))
+    ]
+    columns, carried_columns = f"{user.canonical_form} AS u, {item.canonical_form} AS i", ""
     if group is not None:
-        conditions.append(group.nameable)
-        columns, carried_columns = f"{columns}, {group.form} AS g", ", g"
+        conditions.append(group.nameable_condition)
+        columns, carried_columns = f"{columns}, {group.canonical_form} AS g", ", g"
     if weight is not None:
         columns, carried_columns = f"{columns}, {weight} AS w", f"{carried_columns}, w"
     for index, measure in enumerate(measures):
         columns, carried_columns = f"{columns}, {measure} AS m{index}", f"{carried_columns}, m{index}"
-    if time is None or not time.several:
+    if time is None or not time.has_several:
         return f"(SELECT {columns} FROM {source} WHERE {' AND '.join(conditions)})"
-    timed = f"(SELECT {columns}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return (
-        f"(SELECT {_user_in_period(time, dialect)} AS u, i{carried_columns}{time.gained} FROM {timed} AS t{time.but})"
-    )
+    timed_rows = f"(SELECT {columns}, {time.time_column_sql} FROM {source} WHERE {' AND '.join(conditions)})"
+    user_in_period = _user_in_period(time, dialect)
+    signs, in_no_gap = time.sign_column_sql, time.where_in_no_gap
+    return f"(SELECT {user_in_period} AS u, i{carried_columns}{signs} FROM {timed_rows} AS t{in_no_gap})"
 
 
 def _user_in_period(time: RowPeriods, dialect: Dialect) -> str:
     """Compile the user u in one period."""
-    period = time.position_sql(lambda period: fill_template(dialect.period, str(period)))
-    if dialect.in_period is not None:
-        return fill_template(dialect.in_period, period)
+    period = time.position_sql(lambda period: fill_template(dialect.period_literal, str(period)))
+    if dialect.user_in_period is not None:
+        return fill_template(dialect.user_in_period, period)
     return time.spelling.binary(f"concat({period}, {fill_template(dialect.text, 'u')})")
 
 
@@ -81,7 +85,7 @@ def distinct_pairs(rows: str, dialect: Dialect) -> str:
 
 
 def colocate_users(rows: str, columns: str, dialect: Dialect) -> str:
-    """Compile the rows with those of a user in one place, if later steps gain by it."""
+    """Compile the rows with those of a user together, if later steps gain by it."""
     return f"(SELECT {dialect.user_hint} {columns} FROM {rows} AS t)" if dialect.user_hint else rows
 
 
@@ -99,20 +103,22 @@ def keep_first(
     *,
     owner: str = "u",
     chosen: str = "i",
-    rank: str = "row_number",
+    rank_function: str = "row_number",
 ) -> str:
     """Compile these columns of the rows that a bound keeps: of every user the first items by a keyed hash.
 
     The bound is a number of items and a key; without one all rows are kept. The hash is of the user and the item
     themselves. Equal hashes are ordered by the item, so the choice depends on the user's rows and on the key only.
-    `owner` are the columns in each of whose values a user keeps so many, `chosen` is the column of what is kept; with
-    `dense_rank` several rows of one item are kept together.
+    `owner` are the columns in each of whose values a user keeps as many, `chosen` is the column of what is kept; with
+    `dense_rank` as `rank_function` several rows of one item are kept together.
     """
     if bound is None:
         return rows
-    number, key = bound
-    place = f"{rank}() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', chosen)}, {chosen}) AS place"
-    return f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {rows} AS a) AS b WHERE place <= {number})"
+    max_items, secret_key_sql = bound
+    order = f"{dialect.keyed_hash(secret_key_sql, 'u', chosen)}, {chosen}"
+    hash_rank = f"{rank_function}() OVER (PARTITION BY {owner} ORDER BY {order}) AS hash_rank"
+    ranked_rows = f"SELECT {columns}, {hash_rank} FROM {rows} AS a"
+    return f"(SELECT {columns} FROM ({ranked_rows}) AS b WHERE hash_rank <= {max_items})"
 
 
 def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -155,8 +161,8 @@ def ranked_names(scores: str, label_form: str) -> tuple[str, str]:
 
 def names_and_counts(scores: str, label_form: str, *, listed: bool) -> str:
     """Compile the names and counts of all items: those of a list in its order, others in their own order."""
-    place_column, order = (", place", "place, i") if listed else ("", "i")
-    with_names = f"SELECT {label_form} AS name, i, n{place_column} FROM ({scores}) AS c"
+    index_column, order = (", place", "place, i") if listed else ("", "i")
+    with_names = f"SELECT {label_form} AS name, i, n{index_column} FROM ({scores}) AS c"
     return f"SELECT name, n FROM ({with_names}) AS o ORDER BY {order}"
 
 
@@ -173,13 +179,13 @@ def seen_before(gaps: str, unseen: int) -> str:
 
 def rows_in_span(rows: str, span: Span, item_type: SqlType, carried_columns: str = "") -> str:
     """Compile the rows whose item is one of the span's numbers, with these other columns."""
-    if item_type.undeclared is not None:
-        item_type.undeclared.refuse("whole numbers", declare="BIGINT")
+    if item_type.undeclared_text is not None:
+        item_type.undeclared_text.refuse("whole numbers", declare="BIGINT")
     if item_type.integer_form is not None:
         rows = f"(SELECT u, {item_type.integer_form} AS i{carried_columns} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that has them"
-        if item_type.number is not None:
+        if item_type.number_form is not None:
             hint = 'declare whole numbers: types={...: "BIGINT"}, --type ...=BIGINT; or list the items'
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint

@@ -39,7 +39,7 @@ def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
     users, _ = _number_values(fetched["u"])
     items, names = _number_values(fetched["i"])
     offsets, codes = sets_of(users << 32 | items)
-    labels = Labels(lambda codes: names.take(codes).to_pylist(), len(names), item_type.label)
+    labels = FetchedLabels(lambda codes: names.take(codes).to_pylist(), len(names), item_type.to_label)
     return UserSets(offsets=offsets, codes=codes, size=len(names), label=labels, label_many=labels.many)
 
 
@@ -49,8 +49,10 @@ def _number_values(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
 
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary
-    sorted_values = pa.table({"value": values, "place": np.arange(len(values))}).sort_by("value")
-    return inverse(int64(sorted_values["place"]))[encoded.indices.to_numpy()], sorted_values["value"].combine_chunks()
+    sorted_values = pa.table({"value": values, "position": np.arange(len(values))}).sort_by("value")
+    return inverse(int64(sorted_values["position"]))[encoded.indices.to_numpy()], sorted_values[
+        "value"
+    ].combine_chunks()
 
 
 def number_user_sets(
@@ -68,7 +70,7 @@ def number_user_sets(
     size = _count_items(numbers)
     offsets, codes = sets_of(numbers)
     names = questions.item_names(pairs, item_type.label_form)
-    labels = Labels(lambda codes: database.names_at(*names, codes), size, item_type.label)
+    labels = FetchedLabels(lambda codes: database.names_at(*names, codes), size, item_type.to_label)
     sets = UserSets(offsets=offsets, codes=codes, size=size, label=labels, label_many=labels.many)
     return sets, lambda codes: questions.items_by_code(pairs, database.put({"x": codes}))
 
@@ -79,7 +81,7 @@ def _count_items(pairs: Int64) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class Labels:
+class FetchedLabels:
     """The labels of codes, whose values are fetched when they are released and not before."""
 
     fetch: Callable[[Int64], Sequence[Any]]

@@ -22,7 +22,7 @@ from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, curve_places, largest
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, curve_indices, largest
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
@@ -70,7 +70,7 @@ def rounds_of(mechanism: Any) -> tuple[Round, ...]:
 def _of_shares(of_round: Sequence[Shares], max_items: int) -> Round:
     shares = np.stack([_of_steps(conditions.steps, max_items) for conditions, _ in of_round])
     return Round(
-        shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: curve_places(weights.T, of_round)
+        shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: curve_indices(weights.T, of_round)
     )
 
 
@@ -83,23 +83,23 @@ def _of_steps(steps: tuple[tuple[int, int], ...], max_items: int) -> Int64:
 def release_elsewhere(
     mechanism: Any, pairs: PairsElsewhere, *, draws: Draws | None = None, progress: Progress | None = None
 ) -> None:
-    """Run a set union where its pairs are: each round weighs there, decides here, and says which places."""
+    """Run a set union where its pairs are: each round weighs there, and decides here which ranks are released."""
     draws, rounds = secure(draws), rounds_of(mechanism)
     for r, union_round in enumerate(rounds):
         if progress:
             progress(r / len(rounds))
         groups = union_round.weights(pairs.weigh(union_round.shares, fresh_key()))
-        pairs.release(released_places(groups, union_round.unit, union_round.law, draws))
+        pairs.release(released_ranks(groups, union_round.unit, union_round.law, draws))
 
 
-def released_places(groups: WeightGroups, unit: int, law: MonotoneProbability, draws: Draws, few: int = FEW) -> Int64:
-    """Draw the places of the released items, ascending, when each is released with the probability of its weight."""
+def released_ranks(groups: WeightGroups, unit: int, law: MonotoneProbability, draws: Draws, few: int = FEW) -> Int64:
+    """Draw the ranks of the released items, ascending, when each is released with the probability of its weight."""
     starts = np.cumsum(groups.sizes) - groups.sizes
     small = groups.sizes <= few
     sizes = groups.sizes[small]
     sizes_before = np.cumsum(sizes) - sizes
-    small_places = np.repeat(starts[small] - sizes_before, sizes) + np.arange(sizes.sum(), dtype=np.int64)
-    released = [small_places[draws.bernoullis(np.repeat(groups.weights[small], sizes), unit, law)]]
+    small_ranks = np.repeat(starts[small] - sizes_before, sizes) + np.arange(sizes.sum(), dtype=np.int64)
+    released = [small_ranks[draws.bernoullis(np.repeat(groups.weights[small], sizes), unit, law)]]
     for g in np.flatnonzero(~small & (groups.weights > 0)):
         size = int(groups.sizes[g])
         heads = draws.binomial(size, law.at(Fraction(int(groups.weights[g]), unit)))

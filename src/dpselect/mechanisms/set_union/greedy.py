@@ -73,11 +73,13 @@ class GreedyUpdate:
     def order(self, sets: S, draws: Draws) -> S:
         """Order users at random, and items at random, but those of the public list before all others."""
         users, items = draws.order(sets.users), draws.order(sets.size)
-        place_of = {label: index for index, label in enumerate(self.popular)}
-        if place_of:
+        rank_of_label = {label: index for index, label in enumerate(self.popular)}
+        if rank_of_label:
             labels = sets.labels(items)
-            public_places = (place_of.get(label, place_of.get(str(label), len(place_of))) for label in labels)
-            order = np.fromiter(public_places, dtype=np.int64, count=len(labels))
+            public_ranks = (
+                rank_of_label.get(label, rank_of_label.get(str(label), len(rank_of_label))) for label in labels
+            )
+            order = np.fromiter(public_ranks, dtype=np.int64, count=len(labels))
             items = items[np.argsort(order, kind="stable")]
         return by_rank(sets, users, items)
 
@@ -125,7 +127,7 @@ def certain(law: Geometric) -> Fraction:
 
 
 def _parse_popular(popular: object) -> tuple[Hashable, ...]:
-    """Parse a public list of items, each at its first place; it may be empty."""
+    """Parse a public list of items, each at its first position; it may be empty."""
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
         raise ParameterError("popular", "be a list of items", came(popular))
     try:

@@ -181,27 +181,27 @@ def weigh_by_steps(sets: UserSets, lists: Sequence[tuple[tuple[int, int], ...]])
 
 
 def largest(shares: Sequence[Shares]) -> Curve:
-    """Return the chances of all these curves, each once, ascending: a curve over places in it."""
+    """Return the chances of all these curves, each once, ascending: a curve over indices into it."""
     return Curve(np.unique(np.concatenate([curve.chances for _, curve in shares])))
 
 
-def curve_places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
-    """Return the place of the largest chance in `largest(shares)`, for items of these weights by each of the shares.
+def curve_indices(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
+    """Return the index of the largest chance in `largest(shares)`, for items of these weights by each of the shares.
 
     An item that nobody has is at 0, where the chance is 0.
     """
     every = largest(shares).chances
-    places = (
+    indices = (
         np.searchsorted(every, curve.chances)[np.minimum(w, len(curve.chances) - 1)]
         for w, (_, curve) in zip(weights, shares, strict=True)
     )
-    return reduce(np.maximum, places).astype(np.int64, copy=False)
+    return reduce(np.maximum, indices).astype(np.int64, copy=False)
 
 
 def _weigh(sets: Blocks, shares: Sequence[Shares]) -> Int64:
     """Add up weights over all users before a chance is looked up."""
     weights = summed(partial(weigh_by_steps, lists=[conditions.steps for conditions, _ in shares]), sets)
-    return curve_places(weights, shares)
+    return curve_indices(weights, shares)
 
 
 def _conditions(

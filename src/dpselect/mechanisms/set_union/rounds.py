@@ -62,7 +62,7 @@ def users_and_items_in_order(sets: S, draws: Draws) -> S:
 
 
 def by_rank(sets: S, users: Int64, items: Int64) -> S:
-    """Put users in this order, and the items of each in this order of all items: one sort of (place, rank) pairs."""
+    """Put users in this order, and the items of each in this order of all items: one sort of (position, rank) pairs."""
     if sets.users >= MOST_USERS or sets.size >= MOST_ITEMS:
         raise ParameterError("sets", "have fewer than 2^31 users and 2^32 items", "more")
     return sets.arranged(users, items)

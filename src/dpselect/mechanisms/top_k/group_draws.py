@@ -30,14 +30,14 @@ SURE = 1 + 1e-9  # more than the rounding of a logarithm
 
 @dataclass(frozen=True, repr=False)
 class Picked:
-    """A group and its picked rows, best first, as places of `GroupedCounts`."""
+    """A group and its picked rows, best first, as indices into `GroupedCounts`."""
 
     group: int
     rows: Int64
 
     @property
     def groups(self) -> Int64:
-        """The group as the one place to be named."""
+        """The group as the one index to be named."""
         return np.array([self.group], dtype=np.int64)
 
 

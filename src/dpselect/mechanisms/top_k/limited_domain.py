@@ -14,7 +14,7 @@ from dpselect._ground.parameters import MAX_INTEGER, Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights, secure
-from dpselect.draws.weights import LARGEST_RATE
+from dpselect.draws.weights import MAX_RATE
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
@@ -176,7 +176,7 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
         privacy = priced(plan(pick), requested, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     set_fields(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
-    if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
+    if terms.bottom(k_bar) >= MAX_RATE:  # which no draw could weigh, when rows had been read
         raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
     set_fields(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
 

@@ -20,7 +20,7 @@ from dpselect.draws.near import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import CandidateNames, Input, exact_scores, label_order
 
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +47,7 @@ def top_rows(counts: Input, rows: int) -> TopRows:
         labels: list[Any] = list(counts)
         values = whole_counts(list(counts.values()))
         best_rows = _largest(
-            values, rows, lambda places: np.array(sorted(places, key=lambda i: label_order(labels[i])), np.intp)
+            values, rows, lambda indices: np.array(sorted(indices, key=lambda i: label_order(labels[i])), np.intp)
         )
         return TopRows(values[best_rows], lambda picks: [labels[best_rows[g]] for g, _ in picks])
     values = whole_counts(counts)
@@ -68,7 +68,7 @@ def whole_counts(counts: Any) -> npt.NDArray[np.int64]:
 
 
 def _largest(
-    values: npt.NDArray[np.int64], rows: int, order: Callable[[Places], Places] = lambda places: places
+    values: npt.NDArray[np.int64], rows: int, order: Callable[[Indices], Indices] = lambda indices: indices
 ) -> npt.NDArray[np.intp]:
     """Return indices of the largest positive values, descending; equal ones, also at the cut, by `order`."""
     least = 1

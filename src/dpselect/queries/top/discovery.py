@@ -46,7 +46,7 @@ from dpselect.utility.union_accuracy import found_accuracy
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
-    from dpselect.engines.port import Engine
+    from dpselect.engines import Engine
     from dpselect.queries.plan import BoundDraw
 
 METHOD = "discover"

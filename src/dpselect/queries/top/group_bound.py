@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.prices import Price, divergence
-from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.method import select_method
 from dpselect.queries.top.selection import Selection, TopRequest
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
     from dpselect._ground.row_bound import RowBound
     from dpselect.draws import Draws
+    from dpselect.engines import Engine
     from dpselect.questions.parts import ResolvedGroups
     from dpselect.release.answers.outcome import Outcome
 

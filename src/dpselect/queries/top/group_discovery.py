@@ -15,7 +15,6 @@ from dpselect._ground.parameters import Progress
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, rank_best
@@ -33,6 +32,7 @@ from dpselect.release.statement import Ended
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
+    from dpselect.engines import Engine
 
 Values = tuple[object, ...]
 

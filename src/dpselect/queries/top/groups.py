@@ -15,7 +15,6 @@ from dpselect._ground.privacy import Neighbors, SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parse_sizes, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
@@ -36,6 +35,7 @@ from dpselect.release.statement import Ended
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
+    from dpselect.engines import Engine
 
 METHOD = "limited-domain"
 ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]]

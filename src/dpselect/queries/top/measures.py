@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection
 from dpselect.release.accuracy import BETA
@@ -15,6 +15,9 @@ from dpselect.release.answers.measure_intervals import add_intervals
 from dpselect.release.answers.outcome import Outcome
 from dpselect.release.measures import to_measurement
 from dpselect.release.release import Release
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 
 def bind_measures(draw_items: BoundDraw, selection: Selection, engine: Engine, domain: Domain | None) -> BoundDraw:

@@ -12,7 +12,6 @@ from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import Privacy, SpentSteps
 from dpselect.accounting.prices import Price
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import BoundDraw, Plan
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.engines import Engine
     from dpselect.queries.top.group_bound import ChosenGroups
     from dpselect.release.answers.outcome import Outcome
     from dpselect.release.answers.target_accuracy import TargetAccuracy

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.engines.port import Engine
+    from dpselect.engines import Engine
     from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.queries.plan import BoundDraw

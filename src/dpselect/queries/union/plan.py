@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.port import Engine
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
@@ -28,6 +28,9 @@ from dpselect.release.answers.union_sentences import describe_method, describe_m
 from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
 from dpselect.texts.token_stream import TokenStream, release_levels
+
+if TYPE_CHECKING:
+    from dpselect.engines import Engine
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

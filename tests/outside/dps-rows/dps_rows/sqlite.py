@@ -35,14 +35,16 @@ DIALECT = Dialect(
     quote=quote,
     literal=literal,
     text="CAST({} AS TEXT)",
-    bound_order=lambda key, user, item: f"keyed_hash({key}, {user}, {item})",
+    keyed_hash=lambda key, user, item: f"keyed_hash({key}, {user}, {item})",
     split_query="SELECT u{more}, i FROM {rows} WHERE {separator} = ''",  # no texts are split here
     exact_sum="sum({})",
 )
 # A value of another type than its column's is missing, whatever SQLite lets a row hold.
 TYPES = {
-    "TEXT": SqlType("TEXT", "text", "{}", "TEXT", "VARCHAR", present="typeof({}) = 'text'"),
-    "INTEGER": SqlType("INTEGER", "integer", "{}", "INTEGER", "BIGINT", present="typeof({}) = 'integer'", number="{}"),
+    "TEXT": SqlType("TEXT", "text", "{}", "TEXT", "VARCHAR", present_condition="typeof({}) = 'text'"),
+    "INTEGER": SqlType(
+        "INTEGER", "integer", "{}", "INTEGER", "BIGINT", present_condition="typeof({}) = 'integer'", number_form="{}"
+    ),
 }
 
 
@@ -88,7 +90,7 @@ class SqliteDatabase(DatabaseElsewhere):
         columns = {f"k{index}": list(column) for index, column in enumerate(rows)}
         return self.put({**columns, "place": list(range(len(values)))})
 
-    def secret(self, key):
+    def secret_key_sql(self, key):
         return f"x'{key.hex()}'"
 
     def names_at(self, sql, order, indices):

@@ -15,9 +15,9 @@ from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.sources.files import Files
 from dpselect.errors import SourceError
 
-FILE = "dpselect_file"
+PATH_COLUMN = "dpselect_file"
 """What the path of a row's file is called where names of folders are read."""
-MISSING = "__HIVE_DEFAULT_PARTITION__"
+MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Folders:
     """The columns, and for each file how many characters of its path stand before the names that count."""
 
     names: tuple[str, ...]
-    begins: Mapping[str, int]
+    prefix_lengths: Mapping[str, int]
     paths: tuple[str, ...]
 
     def hint(self, column: str) -> str | None:
@@ -44,17 +44,19 @@ class Folders:
 
     def values(self, path: str) -> tuple[str | None, ...]:
         """Return the texts of the columns for one file; None where it is missing."""
-        texts = {name: unquote_to_bytes(value).decode() for name, value in _folder_columns(path, self.begins[path])}
-        return tuple(None if texts[name] in ("", MISSING) else texts[name] for name in self.names)
+        texts = {
+            name: unquote_to_bytes(value).decode() for name, value in _folder_columns(path, self.prefix_lengths[path])
+        }
+        return tuple(None if texts[name] in ("", MISSING_VALUE) else texts[name] for name in self.names)
 
-    def text(self, name: str, file: str, begin: int) -> str:
+    def text_sql(self, name: str, file: str, begin: int) -> str:
         """Return the SQL of the text of a column, from the SQL of a file's path."""
         pattern = literal(f"(?:^|{re.escape(os.sep)}){re.escape(name)}=([^{re.escape(os.sep)}]*){re.escape(os.sep)}")
         value = f"url_decode(regexp_extract(substr({file}, {begin + 1}), {pattern}, 1))"
-        return f"nullif(nullif({value}, ''), '{MISSING}')"
+        return f"nullif(nullif({value}, ''), '{MISSING_VALUE}')"
 
 
-def folders_of(files: Files) -> Folders:
+def read_folders(files: Files) -> Folders:
     """Return the columns of the folders; refuse those that are not the same above every file."""
     begins = {
         path: len(path) if root is None else len(root) for path, root in zip(files.paths, files.roots, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dpselect.engines.duckdb.types import OBJECT, sound_form
+from dpselect.engines.duckdb.types import OBJECT, validated_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.frames import Frame
 from dpselect.engines.sources.refused_types import GENERAL
@@ -25,7 +25,7 @@ class FrameScan(Scan):
 
     def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """Return the SQL types of some columns."""
-        empty = workspace.guarded(lambda: self.frame.narrow(self._positions(columns), True))
+        empty = workspace.guarded(lambda: self.frame.select_columns(self._positions(columns), True))
 
         def describe() -> dict[str, str]:
             with workspace.registered(empty.rows) as name:
@@ -44,10 +44,10 @@ class FrameScan(Scan):
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
         forms = ", ".join(
-            f"{sound_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
+            f"{validated_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
             for index, column in enumerate(columns)
         )
-        with workspace.registered(self.frame.narrow(self._positions(columns), False).rows) as name:
+        with workspace.registered(self.frame.select_columns(self._positions(columns), False).rows) as name:
             yield f"(SELECT {forms} FROM {name})"
 
     @contextmanager
@@ -56,7 +56,7 @@ class FrameScan(Scan):
         counts = None
         if request.of_all_rows and len(request.user) == len(request.item) == 1:
             user, item = self._positions([*request.user, *request.item])
-            counts = self.frame.counts(user, item, request.max_items)
+            counts = self.frame.count_users(user, item, request.max_items)
         if counts is None:
             yield None
             return

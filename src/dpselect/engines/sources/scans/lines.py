@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest_column
-from dpselect.engines.duckdb.types import short_form
+from dpselect.engines.duckdb.types import length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import Files
-from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
-from dpselect.engines.sources.scans.parquet import paths_of
+from dpselect.engines.sources.scans.folders import PATH_COLUMN, Folders, read_folders
+from dpselect.engines.sources.scans.parquet import path_list_sql
 from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.text_lines import Header, blocks, read_header
@@ -33,12 +33,19 @@ _IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) |
 
 def open_lines(files: Files, csv: CsvForm) -> CsvScan | JsonScan:
     """Return the scan of text files; the headers of CSV and TSV files are read, and no row."""
-    inside = folders_of(files)
+    folder_columns = read_folders(files)
     if files.kind == "json":
-        return JsonScan((), files.paths, inside, folders=inside.names, fixed=True)
+        return JsonScan((), files.paths, folder_columns, folders=folder_columns.names, fixed=True)
     headers = _read_headers(files, csv)
     names = next(iter(headers.values())).names
-    return CsvScan((*names, *inside.names), headers, inside, csv.newlines_in_values, folders=inside.names, fixed=True)
+    return CsvScan(
+        (*names, *folder_columns.names),
+        headers,
+        folder_columns,
+        csv.newlines_in_values,
+        folders=folder_columns.names,
+        fixed=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class CsvScan(Scan):
     """
 
     headers: Mapping[str, Header]
-    inside: Folders
+    folder_columns: Folders
     newlines_in_values: bool
 
     def hint(self, column: str) -> str:
@@ -59,7 +66,7 @@ class CsvScan(Scan):
         blank = next((name for name in self.names if name != column and name.strip() == column.strip()), None)
         if blank is not None:
             return f"did you mean {blank!r}, with its blanks?"
-        hint = self.inside.hint(column) or suggest_column(column, self.names)
+        hint = self.folder_columns.hint(column) or suggest_column(column, self.names)
         # A file without a header has data where the names should be, so its first line is not shown.
         is_public = hint.startswith(("did you mean", "names of"))
         no_name = "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"
@@ -68,21 +75,21 @@ class CsvScan(Scan):
     def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """Return the SQL types of some columns."""
         path, header = next(iter(self.headers.items()))
-        self.inside.refuse_both(columns, header.names, path)
+        self.folder_columns.refuse_both(columns, header.names, path)
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
         if self.newlines_in_values:
-            yield _quoted_rows(self.headers, self.inside, columns)
+            yield _quoted_rows(self.headers, self.folder_columns, columns)
             return
         with ExitStack() as stack:
             file_rows = []
             for header in dict.fromkeys(self.headers.values()):
                 paths = [path for path, file_header in self.headers.items() if file_header == header]
                 lines = stack.enter_context(_lines(workspace, paths, header))
-                file_rows.append(csv_rows(lines, header, columns, _folder_columns(self.inside, paths)))
+                file_rows.append(csv_rows(lines, header, columns, _folder_columns(self.folder_columns, paths)))
             yield f"({' UNION ALL '.join(file_rows)})"
 
 
@@ -91,11 +98,11 @@ class JsonScan(Scan):
     """A scan of files of JSON lines. Any name is a column: the value of that key as text, or null."""
 
     paths: tuple[str, ...]
-    inside: Folders
+    folder_columns: Folders
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
-        return self.inside.hint(column) or super().hint(column)
+        return self.folder_columns.hint(column) or super().hint(column)
 
     def refuse(self, requested: RequestedColumns) -> None:
         """Refuse a column whose name is a folder above the files, because hardly any record would have such a key.
@@ -103,7 +110,7 @@ class JsonScan(Scan):
         Only reading would tell whether a record has the key; an owner who declares the column says so.
         """
         for parameter, column in requested.all_columns:
-            folder_hint = None if column in self.declared else self.inside.hint(column)
+            folder_hint = None if column in self.declared else self.folder_columns.hint(column)
             if folder_hint is not None:
                 declaration_hint = (
                     f"; if it is a key of the lines, say so: types={{{column!r}: 'VARCHAR'}}, --type {column}=VARCHAR"
@@ -118,7 +125,7 @@ class JsonScan(Scan):
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
         with _lines(workspace, self.paths, None) as lines:
-            folders = _folder_columns(self.inside, self.paths)
+            folders = _folder_columns(self.folder_columns, self.paths)
             keys = [name for name in columns if name not in folders]
             forms = (folders.get(name) or f"v[{keys.index(name) + 1}]" for name in columns)
             values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
@@ -158,12 +165,12 @@ def _describe_difference(first_path: str, second_path: str, headers: Mapping[str
     return f"{lacks}, which does not have column {position} of {has}"
 
 
-def _folder_columns(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
+def _folder_columns(folder_columns: Folders, paths: Sequence[str]) -> dict[str, str]:
     """Return the SQL of the columns of folders' names, from the index of a line's file among these."""
-    rows = [inside.values(path) for path in paths] if inside.names else []
-    columns = zip(inside.names, zip(*rows, strict=True), strict=False)
+    rows = [folder_columns.values(path) for path in paths] if folder_columns.names else []
+    columns = zip(folder_columns.names, zip(*rows, strict=True), strict=False)
     return {
-        name: f"(CAST([{', '.join(map(_literal_or_null, values))}] AS VARCHAR[]))[place + 1]"
+        name: f"(CAST([{', '.join(map(_literal_or_null, values))}] AS VARCHAR[]))[file_index + 1]"
         for name, values in columns
     }
 
@@ -209,14 +216,14 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mappin
         return f"CASE WHEN {is_quoted} THEN {unquoted} ELSE nullif({field}, '') END AS {quoted(name)}"
 
     values = ", ".join(map(value, columns))
-    return f"(SELECT {values} FROM (SELECT {fields} AS f, place FROM {lines}) WHERE len(f) = {width})"
+    return f"(SELECT {values} FROM (SELECT {fields} AS f, file_index FROM {lines}) WHERE len(f) = {width})"
 
 
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """Compile the values of some columns to one list v, which is null if a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
     values = f"CASE WHEN {ONCE} AND {_IS_OBJECT} THEN TRY(json_extract_string(line, [{keys}])) END"
-    return f"(SELECT {values} AS v, place FROM {lines})"
+    return f"(SELECT {values} AS v, file_index FROM {lines})"
 
 
 @contextmanager
@@ -231,30 +238,38 @@ def _lines(workspace: Workspace, paths: Sequence[str], header: Header | None) ->
         yield name
 
 
-def _quoted_rows(headers: Mapping[str, Header], inside: Folders, columns: Sequence[str]) -> str:
+def _quoted_rows(headers: Mapping[str, Header], folder_columns: Folders, columns: Sequence[str]) -> str:
     """Compile rows whose quoted values may contain line breaks; the owner of the files declares that all quotes match.
 
     One thread reads, so that the start of a record is never guessed from the middle of a file.
     """
     paths_by_form: dict[tuple[Header, int], list[str]] = {}
     for path, header in headers.items():
-        inside.refuse_both(columns, header.names, path)
-        paths_by_form.setdefault((header, inside.begins[path] if inside.names else 0), []).append(path)
-    parts = [_quoted_part(paths, header, begin, inside, columns) for (header, begin), paths in paths_by_form.items()]
+        folder_columns.refuse_both(columns, header.names, path)
+        paths_by_form.setdefault(
+            (header, folder_columns.prefix_lengths[path] if folder_columns.names else 0), []
+        ).append(path)
+    parts = [
+        _quoted_part(paths, header, begin, folder_columns, columns) for (header, begin), paths in paths_by_form.items()
+    ]
     return f"({' UNION ALL '.join(parts)})"
 
 
-def _quoted_part(paths: Sequence[str], header: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
+def _quoted_part(
+    paths: Sequence[str], header: Header, begin: int, folder_columns: Folders, columns: Sequence[str]
+) -> str:
     texts = ", ".join(f"c{index}: 'VARCHAR'" for index in range(len(header.names)))  # names may differ only in case
     options = (
         f"header = false, skip = {header.lines}, auto_detect = false, columns = {{{texts}}}, "
         f"delim = {literal(header.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
-        f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
+        f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{PATH_COLUMN}'"
     )
     source_columns = {name: f"c{index}" for index, name in enumerate(header.names)}
     value_forms = (
-        inside.text(column, FILE, begin) if column in inside.names else short_form(source_columns[column], "VARCHAR")
+        folder_columns.text_sql(column, PATH_COLUMN, begin)
+        if column in folder_columns.names
+        else length_limited_form(source_columns[column], "VARCHAR")
         for column in columns
     )
     values = ", ".join(f"{form} AS {quoted(column)}" for form, column in zip(value_forms, columns, strict=True))
-    return f"SELECT {values} FROM read_csv({paths_of(paths)}, {options})"
+    return f"SELECT {values} FROM read_csv({path_list_sql(paths)}, {options})"

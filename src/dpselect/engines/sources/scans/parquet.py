@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect.engines.duckdb.types import ZONED, floor_form, short_form
+from dpselect.engines.duckdb.types import ZONED, floor_to_microseconds, length_limited_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
-from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
+from dpselect.engines.sources.scans.folders import PATH_COLUMN, Folders, read_folders
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, SourceError
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 Footer = Mapping[str, str]
 """The columns of a file and their types, as its footer has them."""
-LACKS = "does not have"
+LACKS_COLUMN = "does not have"
 """How the refusal of files without the user's columns ends."""
-_WIDE, _INT128 = "DECIMAL of more than 38 digits", "whole numbers of 128 bits"
-_REFUSED = {_WIDE: "write it as text", _INT128: "write it as text or as DECIMAL(38,0)"}
-_RENAME = "rename one of them, or write the file again without it"
-_DECRYPT = "read the file with its keys, as PyArrow does, and give the table"
+_WIDE_DECIMAL, _INT128 = "DECIMAL of more than 38 digits", "whole numbers of 128 bits"
+_HINT_OF_REFUSED_TYPE = {_WIDE_DECIMAL: "write it as text", _INT128: "write it as text or as DECIMAL(38,0)"}
+_RENAME_HINT = "rename one of them, or write the file again without it"
+_DECRYPT_HINT = "read the file with its keys, as PyArrow does, and give the table"
 _CHILDREN = "name, num_children, duckdb_type, precision, type, type_length, logical_type"
-_FOOTERS = (
+_READ_FOOTERS = (
     f"SELECT s, list(file_name ORDER BY file_name) FROM (SELECT file_name, list(struct_pack({_CHILDREN}) "
     "ORDER BY column_id) AS s FROM parquet_schema({}) GROUP BY 1) GROUP BY 1 ORDER BY 2"
 )
 
 
-def paths_of(paths: Sequence[str]) -> str:
+def path_list_sql(paths: Sequence[str]) -> str:
     """Return the SQL of a list of files; the brackets and stars of a path are its own."""
     return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
 
@@ -54,7 +54,7 @@ def parquet_rows(paths: Sequence[str], *, text: str = "replace", more_options: s
     larger number of another row stands there. Names of folders are read by `Folders`.
     """
     options = f"utf8_validation = '{text}', can_have_nan = true, hive_partitioning = false"
-    return f"read_parquet({paths_of(paths)}, {options}{more_options})"
+    return f"read_parquet({path_list_sql(paths)}, {options}{more_options})"
 
 
 @dataclass(frozen=True)
@@ -63,43 +63,43 @@ class ParquetScan(Scan):
 
     footers: tuple[tuple[Footer, tuple[str, ...]], ...]
     stamps: Mapping[str, tuple[int, ...]]
-    inside: Folders
-    table: Mapping[str, str]
+    folder_columns: Folders
+    table_types: Mapping[str, str]
     """The types that a table declares for all of its files, whose names match in any letter case."""
-    encrypted: Mapping[str, str]
+    encrypted_columns: Mapping[str, str]
     """The columns that need a key, and for each a file in which it does."""
 
     def hint(self, column: str) -> str:
         """Return a hint about a column that does not exist."""
-        return self.inside.hint(column) or super().hint(column)
+        return self.folder_columns.hint(column) or super().hint(column)
 
     def refuse(self, requested: RequestedColumns) -> None:
         """Refuse files without the user's columns, whose people would be nobody."""
         for name in requested.user or ():
             lacking = next((paths[0] for footer, paths in self.footers if name not in footer), None)
-            if name in self.names and lacking is not None and name not in (*self.folders, *self.table):
-                raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} {LACKS}")
+            if name in self.names and lacking is not None and name not in (*self.folders, *self.table_types):
+                raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} {LACKS_COLUMN}")
 
     def check_unchanged(self) -> None:
         """Refuse files that were written again after their footers were read."""
         for path, stamp in self.stamps.items():
-            if _stamp(path) != stamp:
+            if _file_stamp(path) != stamp:
                 raise DataError(f"{path} has changed while it was opened", "ask again once no program writes to it")
 
     def source_types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """Return the types of some columns, declared or common; files that disagree about one of them are refused."""
-        return {column: self._type(column) for column in columns}
+        return {column: self._column_type(column) for column in columns}
 
-    def _type(self, column: str) -> str:
-        if column in self.encrypted:
-            hint = f"column {column!r} has a key: {_DECRYPT}"
-            raise SourceError("source", "be Parquet files that are not encrypted", self.encrypted[column], hint)
+    def _column_type(self, column: str) -> str:
+        if column in self.encrypted_columns:
+            hint = f"column {column!r} has a key: {_DECRYPT_HINT}"
+            raise SourceError("source", "be Parquet files that are not encrypted", self.encrypted_columns[column], hint)
         lower_name = lower_ascii(column)
         alike = {name for footer, _ in self.footers for name in footer if lower_ascii(name) == lower_name}
-        if column in self.folders and alike and column not in self.table:
+        if column in self.folders and alike and column not in self.table_types:
             path = next(paths[0] for footer, paths in self.footers if alike & footer.keys())
-            self.inside.refuse_both([column], alike, path)
-        if column not in self.table and len(alike) > 1:
+            self.folder_columns.refuse_both([column], alike, path)
+        if column not in self.table_types and len(alike) > 1:
             came = " and ".join(map(repr, sorted(alike)))
             raise SourceError("source", f"have one column that is called {column!r} in any letter case", came)
         files_by_type: dict[str, str] = {}
@@ -114,8 +114,8 @@ class ParquetScan(Scan):
             for sql_type in files_by_type:
                 _read("x", sql_type, declared, column)
             return declared.type
-        if column in self.table:
-            return self.table[column]
+        if column in self.table_types:
+            return self.table_types[column]
         common = common_type(files_by_type)
         return common or refuse_unequal(column, files_by_type)
 
@@ -127,19 +127,21 @@ class ParquetScan(Scan):
         folder_names = [name for name in columns if name in self.folders]
         groups: dict[tuple[tuple[str | None, ...], int], list[str]] = {}
         for footer, paths in self.footers:
-            spellings = {name.lower(): name for name in footer} if self.table else {name: name for name in footer}
-            file_columns = [spellings.get(name.lower() if self.table else name) for name in columns]
+            spellings = {name.lower(): name for name in footer} if self.table_types else {name: name for name in footer}
+            file_columns = [spellings.get(name.lower() if self.table_types else name) for name in columns]
             source_types = tuple(None if name is None else footer[name] for name in file_columns)
             for path in paths:
-                groups.setdefault((source_types, self.inside.begins[path] if folder_names else 0), []).append(path)
+                groups.setdefault(
+                    (source_types, self.folder_columns.prefix_lengths[path] if folder_names else 0), []
+                ).append(path)
         parts = [
-            self._part(columns, source_types, column_types, paths, begin)
+            self._select_files(columns, source_types, column_types, paths, begin)
             for (source_types, begin), paths in groups.items()
         ]
         none = ", ".join(f"CAST(NULL AS {column_types[name]}) AS {quoted(name)}" for name in columns)
         yield f"({' UNION ALL '.join(parts) or f'SELECT {none} LIMIT 0'})"
 
-    def _part(
+    def _select_files(
         self,
         columns: Sequence[str],
         source_types: Sequence[str | None],
@@ -148,7 +150,7 @@ class ParquetScan(Scan):
         begin: int,
     ) -> str:
         """Return the rows of files of equal types, each value in the type of its column."""
-        file_option = f", filename = '{self._file}'" if not self.folders_unused(columns) else ""
+        file_option = f", filename = '{self._path_column}'" if not self.folders_unused(columns) else ""
         values = []
         for name, sql_type in zip(columns, source_types, strict=True):
             value, value_type = self._value(name, sql_type, begin)
@@ -156,16 +158,16 @@ class ParquetScan(Scan):
             if declared is not None:
                 value = _read(value, value_type, declared, name)
             elif name in self.folders and value_type != column_types[name]:
-                value = _part_as(value, column_types[name], name)
+                value = _folder_value_as(value, column_types[name], name)
             elif value_type != column_types[name]:
                 value = self._cast_to_column(value, value_type, column_types[name])
             values.append(f"{value} AS {quoted(name)}")
         return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more_options=file_option)}"
 
     @property
-    def _file(self) -> str:
+    def _path_column(self) -> str:
         """The name of the column with the path of a row's file, which is no other column's."""
-        name, used_names = FILE, set(map(lower_ascii, self.names))
+        name, used_names = PATH_COLUMN, set(map(lower_ascii, self.names))
         while name in used_names:
             name += "_"
         return name
@@ -177,20 +179,22 @@ class ParquetScan(Scan):
     def _value(self, name: str, source_type: str | None, begin: int) -> tuple[str, str]:
         """Return the SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
         if name in self.folders:
-            text = self.inside.text(name, self._file, begin)
+            text = self.folder_columns.text_sql(name, self._path_column, begin)
             # Of the folders of a table Delta's protocol says that an empty name is null.
-            return (f"nullif({text}, '')" if name in self.table else text), "VARCHAR"
+            return (f"nullif({text}, '')" if name in self.table_types else text), "VARCHAR"
         if source_type is None:
             return "NULL", '"NULL"'
         nothing = f"nullif(left({quoted(name)}, 0), '')" if source_type == "VARCHAR" else "NULL"
-        return short_form(quoted(name), source_type, nothing), source_type
+        return length_limited_form(quoted(name), source_type, nothing), source_type
 
     @staticmethod
     def _cast_to_column(value: str, source_type: str, column_type: str) -> str:
         """Return a value in the type of all files, exactly; of a table, in the type that it declares."""
         if column_type.startswith(("INTEGER[", "MAP", "STRUCT")):  # of which a filter asks only whether it is there
             return value
-        floored = floor_form(value, source_type) if source_type in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        floored = (
+            floor_to_microseconds(value, source_type) if source_type in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        )
         return f"TRY_CAST({floored} AS {column_type})"
 
 
@@ -201,7 +205,7 @@ def _read(value: str, source_type: str, declared: DeclaredType, column: str) -> 
     return read_value(value, source_type, declared, column)
 
 
-def _part_as(text: str, column_type: str, column: str) -> str:
+def _folder_value_as(text: str, column_type: str, column: str) -> str:
     """Return a name of a folder exactly as the type that a table declares; moments without a zone are of UTC."""
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
@@ -216,23 +220,25 @@ def _refuse_type(column: str, sql_type: str, path: str) -> None:
     if sql_type == "JSON":  # the reader looks at every value, and fails for one
         hint = "write the file again with that column as text"
         raise DataError(f"column {column!r} is JSON in Parquet, where one bad value stops all reading", hint)
-    if sql_type in _REFUSED:
-        raise DataError(f"column {column!r} of {path} has {sql_type}", _REFUSED[sql_type])
+    if sql_type in _HINT_OF_REFUSED_TYPE:
+        raise DataError(f"column {column!r} of {path} has {sql_type}", _HINT_OF_REFUSED_TYPE[sql_type])
 
 
 def parquet_scan(workspace: Workspace, files: Files) -> ParquetScan:
     """Return the scan of Parquet files, whose footers are read and no row."""
-    inside = folders_of(files)
-    stamps = {path: _stamp(path) for path in files.paths}
-    encrypted = _encrypted(files.paths)
-    footers = _footers(workspace, files.paths)
+    inside = read_folders(files)
+    stamps = {path: _file_stamp(path) for path in files.paths}
+    encrypted = _find_encrypted_columns(files.paths)
+    footers = _read_footers(workspace, files.paths)
     for footer, paths in footers:
-        refuse_twins_of_source(footer, f" in {paths[0]}", _RENAME)
+        refuse_twins_of_source(footer, f" in {paths[0]}", _RENAME_HINT)
     table = dict(files.declared or ())
-    parts = inside.names if files.parts is None else files.parts
-    if files.parts and any(name not in inside.names for name in files.parts if files.paths):
+    parts = inside.names if files.partition_columns is None else files.partition_columns
+    if files.partition_columns and any(name not in inside.names for name in files.partition_columns if files.paths):
         raise SourceError(
-            "source", "be a table whose folders are named by its parts", f"no {files.parts[0]}=... among them"
+            "source",
+            "be a table whose folders are named by its parts",
+            f"no {files.partition_columns[0]}=... among them",
         )
     names = dict.fromkeys([*(name for footer, _ in footers for name in footer), *parts, *table])
     if table:
@@ -241,18 +247,18 @@ def parquet_scan(workspace: Workspace, files: Files) -> ParquetScan:
     return ParquetScan(tuple(names), footers, stamps, inside, table, encrypted, fixed=True, folders=parts)
 
 
-def _encrypted(paths: Sequence[str]) -> dict[str, str]:
+def _find_encrypted_columns(paths: Sequence[str]) -> dict[str, str]:
     """Return the encrypted columns, each with a file in which it is; a file whose footer is encrypted is refused."""
     file_by_column: dict[str, str] = {}
     for path in paths:
         columns = encrypted_columns(path)
         if columns is None:
-            raise SourceError("source", "be Parquet files that are not encrypted", path, _DECRYPT)
+            raise SourceError("source", "be Parquet files that are not encrypted", path, _DECRYPT_HINT)
         file_by_column |= dict.fromkeys(columns, path)
     return file_by_column
 
 
-def _footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
+def _read_footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
     """Return the distinct schemas of the files, each with its files; a file that is named twice is there once."""
     paths = list(dict.fromkeys(paths))
     if not paths:
@@ -260,8 +266,8 @@ def _footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, 
     schemas = None
     with contextlib.suppress(DataError):
         schemas = [
-            (_top(schema), tuple(schema_paths))
-            for schema, schema_paths in workspace.fetch(_FOOTERS.format(paths_of(paths)))
+            (_top_level_columns(schema), tuple(schema_paths))
+            for schema, schema_paths in workspace.fetch(_READ_FOOTERS.format(path_list_sql(paths)))
         ]
     if schemas is not None:
         return tuple(
@@ -276,7 +282,7 @@ def _without_bytes_of_16(workspace: Workspace, footer: Footer, path: str) -> Foo
     """Return the footer; values of 16 bytes are whole numbers only of polars, which has no such bytes."""
     if _INT128 not in footer.values():
         return footer
-    writer = workspace.fetch(f"SELECT created_by FROM parquet_file_metadata({paths_of([path])})")[0][0]
+    writer = workspace.fetch(f"SELECT created_by FROM parquet_file_metadata({path_list_sql([path])})")[0][0]
     if str(writer).startswith("Polars"):
         return footer
     return {name: "BLOB" if sql_type == _INT128 else sql_type for name, sql_type in footer.items()}
@@ -284,30 +290,30 @@ def _without_bytes_of_16(workspace: Workspace, footer: Footer, path: str) -> Foo
 
 def _has_footer(workspace: Workspace, path: str) -> bool:
     with contextlib.suppress(DataError):
-        return bool(workspace.fetch(f"SELECT count(*) FROM parquet_schema({paths_of([path])})"))
+        return bool(workspace.fetch(f"SELECT count(*) FROM parquet_schema({path_list_sql([path])})"))
     return False
 
 
-def _top(schema: Sequence[Mapping[str, Any]]) -> Footer:
+def _top_level_columns(schema: Sequence[Mapping[str, Any]]) -> Footer:
     """Return the columns of a footer, without what is inside of them, and their types."""
     footer, descendants = {}, 0
     for element in schema[1:]:
         if not descendants:
-            footer[element["name"]] = _type_of(element)
+            footer[element["name"]] = _element_type(element)
         descendants += (element["num_children"] or 0) - (1 if descendants else 0)
     return footer
 
 
-def _type_of(element: Mapping[str, Any]) -> str:
+def _element_type(element: Mapping[str, Any]) -> str:
     if (element["precision"] or 0) > 38:
-        return _WIDE
+        return _WIDE_DECIMAL
     is_int128 = (
         element["type"] == "FIXED_LEN_BYTE_ARRAY" and element["type_length"] == "16" and element["logical_type"] is None
     )
     return _INT128 if is_int128 and element["duckdb_type"] == "BLOB" else element["duckdb_type"]
 
 
-def _stamp(path: str) -> tuple[int, ...]:
+def _file_stamp(path: str) -> tuple[int, ...]:
     try:
         status = os.stat(path)
     except OSError:

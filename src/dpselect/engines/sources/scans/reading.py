@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import re
 
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, floor_form, kind, number_form
+from dpselect.engines.duckdb.types import (
+    FLOATS,
+    INTEGERS,
+    NULL_TYPE,
+    TEXTS,
+    base_type,
+    floor_to_microseconds,
+    number_form,
+)
 from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.filters.casts import DAY, MOMENT, MOMENT_WITH_ZONE
 from dpselect.engines.sources.scans.declarations import UNITS, ZONED, DeclaredType, pattern_of_format
@@ -22,10 +30,10 @@ _LONGEST = 100
 
 def read_value(value: str, source_type: str, declared: DeclaredType, column: str) -> str:
     """Return the SQL of a value of the type `held` as what is declared; refuse types of which no value is one."""
-    if source_type in (NOTHING, "NULL"):
+    if source_type in (NULL_TYPE, "NULL"):
         return f"CAST(NULL AS {declared.type})"
-    if kind(source_type) in TEXTS | {"ENUM"}:
-        text = value if kind(source_type) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    if base_type(source_type) in TEXTS | {"ENUM"}:
+        text = value if base_type(source_type) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
         return text if declared.type == "VARCHAR" else f"CASE WHEN {ONCE} THEN {_text_as(text, declared)} END"
     sql = (
         _number_as(value, source_type, declared)
@@ -33,13 +41,13 @@ def read_value(value: str, source_type: str, declared: DeclaredType, column: str
         or _as_text(value, source_type, declared)
     )
     if sql is None:
-        requirement = f"be a type that values of {kind(source_type)} can have, for column {column!r}"
+        requirement = f"be a type that values of {base_type(source_type)} can have, for column {column!r}"
         raise SourceError("types", requirement, declared.text, _hint(source_type, declared))
     return sql
 
 
 def _hint(source_type: str, declared: DeclaredType) -> str | None:
-    if declared.type == ZONED and kind(source_type) in (
+    if declared.type == ZONED and base_type(source_type) in (
         "DATE",
         "TIMESTAMP",
         "TIMESTAMP_S",
@@ -47,7 +55,7 @@ def _hint(source_type: str, declared: DeclaredType) -> str | None:
         "TIMESTAMP_NS",
     ):
         return "TimeText(zone=...) or TIME(zone='...') says where the clocks stood that showed these times"
-    if declared.type == "VARCHAR" and kind(source_type) in FLOATS | {"DECIMAL"}:
+    if declared.type == "VARCHAR" and base_type(source_type) in FLOATS | {"DECIMAL"}:
         return "numbers are no texts: 7.0 and 7 would be two values; declare BIGINT or DECIMAL(18,2)"
     return None
 
@@ -58,7 +66,7 @@ def _hint(source_type: str, declared: DeclaredType) -> str | None:
 def _number_as(value: str, source_type: str, declared: DeclaredType) -> str | None:
     """Return a number where casting it back gives it again; a double becomes the nearest decimal."""
     to, is_float = declared.type, source_type in FLOATS
-    if kind(source_type) not in INTEGERS | FLOATS | {"DECIMAL"} or declared.format is not None:
+    if base_type(source_type) not in INTEGERS | FLOATS | {"DECIMAL"} or declared.format is not None:
         return None
     if declared.unit is not None:
         integer = value if source_type in INTEGERS else _same(value, source_type, "HUGEINT")
@@ -67,13 +75,13 @@ def _number_as(value: str, source_type: str, declared: DeclaredType) -> str | No
         value, source_type = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)", "DOUBLE"
     if source_type == to:
         return value
-    if to == "DOUBLE" and kind(source_type) == "DECIMAL":
+    if to == "DOUBLE" and base_type(source_type) == "DECIMAL":
         return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
-    if kind(to) == "DECIMAL" and (is_float or source_type in INTEGERS):
+    if base_type(to) == "DECIMAL" and (is_float or source_type in INTEGERS):
         return f"TRY_CAST({value} AS {to})"
     if to in INTEGERS and source_type in INTEGERS:
         return f"TRY_CAST({value} AS {to})"
-    if to in INTEGERS | {"DOUBLE"} or kind(to) == "DECIMAL":
+    if to in INTEGERS | {"DOUBLE"} or base_type(to) == "DECIMAL":
         return _same(value, source_type, to)
     if to == "BOOLEAN" and source_type in INTEGERS:
         return f"CASE {value} WHEN 1 THEN true WHEN 0 THEN false END"
@@ -86,16 +94,16 @@ def _same(value: str, source_type: str, to: str) -> str:
 
 
 def _time_as(value: str, source_type: str, declared: DeclaredType) -> str | None:
-    to, name = declared.type, kind(source_type)
+    to, name = declared.type, base_type(source_type)
     if declared.format is not None or declared.unit is not None:
         return None
     if source_type == to and (declared.zone is None or to == ZONED):
         return value
     if name == "TIMESTAMPTZ_NS" and to == ZONED:
-        return floor_form(value, source_type)
+        return floor_to_microseconds(value, source_type)
     if name not in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
         return None
-    clock = floor_form(value, source_type) if name == "TIMESTAMP_NS" else f"TRY_CAST({value} AS TIMESTAMP)"
+    clock = floor_to_microseconds(value, source_type) if name == "TIMESTAMP_NS" else f"TRY_CAST({value} AS TIMESTAMP)"
     if to == "TIMESTAMP":
         return clock
     if to == ZONED and declared.zone is not None:

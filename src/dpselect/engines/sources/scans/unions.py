@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import NoReturn
 
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, kind
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NULL_TYPE, TEXTS, ZONED, base_type
 from dpselect.errors import SourceError
 
 _CLOCKS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
@@ -21,14 +21,14 @@ def common_type(types: Iterable[str]) -> str | None:
     Harmless are widths of whole numbers, decimals whose digits before and after the point fit 38 together, units of
     moments, text in its encodings, and a column of nulls.
     """
-    distinct = {_in_microseconds(sql_type) for sql_type in types if sql_type != NOTHING}
+    distinct = {_in_microseconds(sql_type) for sql_type in types if sql_type != NULL_TYPE}
     if not distinct:
-        return NOTHING
+        return NULL_TYPE
     if len(distinct) == 1:
         return next(iter(distinct))
     if distinct <= INTEGERS:
         return _integer_type(distinct)
-    return _decimal_type(distinct) if all(kind(sql_type) == "DECIMAL" for sql_type in distinct) else None
+    return _decimal_type(distinct) if all(base_type(sql_type) == "DECIMAL" for sql_type in distinct) else None
 
 
 def _in_microseconds(sql_type: str) -> str:
@@ -70,14 +70,14 @@ def proposed_type(types: Collection[str]) -> str | None:
 
     The zone of clocks is left to the owner: guessing UTC would move rows to other days.
     """
-    kinds = {kind(sql_type) for sql_type in types}
+    kinds = {base_type(sql_type) for sql_type in types}
     if kinds & _MOMENTS:
         return None
     if kinds & (TEXTS | {"BLOB"}) and not kinds & (FLOATS | {"DECIMAL"}):
         return "VARCHAR"
     if kinds <= {"DATE", *_CLOCKS}:
         return "TIMESTAMP"
-    if decimals := sorted(sql_type for sql_type in types if kind(sql_type) == "DECIMAL"):
+    if decimals := sorted(sql_type for sql_type in types if base_type(sql_type) == "DECIMAL"):
         return decimals[-1]
     return "DOUBLE" if kinds <= FLOATS else "BIGINT"
 
