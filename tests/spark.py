@@ -61,6 +61,7 @@ def session() -> Iterator[SparkSession]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "3g",
         "spark.log.level": "OFF",
+        "spark.sql.ui.explainMode": "simple",  # else each question formats its plan, for a page that is off
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

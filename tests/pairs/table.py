@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from tests.pairs.crossing import Pair, pairs
+from tests.pairs.crossing import Call, Pair, pairs
 from tests.pairs.features import FEATURES, Feature
 from tests.pairs.states import state
 from tests.pairs.triples import TRIPLES
@@ -32,6 +32,14 @@ def ids(pair: Pair) -> str:
 def pairs_of(file: str) -> list[Pair]:
     """The pairs of a file that are a call."""
     return [pair for pair in pairs() if file_of(pair) == file and state(pair).impossible is None]
+
+
+def answered_calls(file: str) -> Iterator[Call]:
+    """The calls of a file that are answered."""
+    for pair in pairs():
+        found = state(pair)
+        if file_of(pair) == file and found.answered and found.call is not None:
+            yield found.call
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------

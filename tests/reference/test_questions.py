@@ -18,8 +18,8 @@ import dpselect as dps
 from dpselect.queries.facts import Facts
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS
-from tests.by_names import noun_of
-from tests.golden.planned import calls
+from tests.by_names import OF_ASKING, noun_of, plan_of
+from tests.pairs.table import OF_QUESTIONS, answered_calls
 
 ROWS = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
 DATA = dps.Dataset(ROWS, user="user", item="item")
@@ -28,7 +28,7 @@ NAMES = {name: getattr(dps, name) for name in dps.__all__} | {"Decimal": Decimal
 
 def every_noun() -> Iterator[dps.Question]:
     """Of every pair of parts that a question can have."""
-    for _, call in calls():
+    for call in answered_calls(OF_QUESTIONS):
         yield noun_of(call.verb, {name: one for name, one in call.asked.items() if name not in Facts.flat_fields()})[0]
 
 
@@ -213,6 +213,19 @@ def test_shares_of_levels_are_those_of_the_text_however_it_is_asked() -> None:
 
 
 # ---- asked ------------------------------------------------------------------------------------------------
+
+
+def test_no_question_may_cost_more_than_is_given_for_it() -> None:
+    """Each pair of parts that a question can have, at two prices; the delta is the usual one if none is given."""
+    seen = 0
+    for call in answered_calls(OF_QUESTIONS):
+        given = {name: one for name, one in call.asked.items() if name not in (*OF_ASKING, "epsilon")}
+        for epsilon in (Fraction(1, 3), Fraction(2)):
+            ceiling = plan_of(call.verb, epsilon=epsilon, **given).ceiling
+            assert ceiling.epsilon == epsilon, call
+            assert 0 <= ceiling.delta <= Fraction(str(given.get("delta", "1e-6"))), call
+        seen += 1
+    assert seen > 400
 
 
 def test_a_question_is_asked_of_any_data_at_any_price() -> None:

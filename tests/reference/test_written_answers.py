@@ -12,7 +12,7 @@ from dpselect._ground.domain import Span
 from dpselect.queries.outline import plan_from_outline
 from dpselect.queries.plan import Plan
 from dpselect.release.answers.outcome import Outcome
-from tests.golden.asked import LIKELY, QUESTIONS, WORDS, data_set
+from tests.reference.asked import LIKELY, QUESTIONS, WORDS, data_set
 from tests.twins import written_answers as twins
 
 BY: dict[str, Any] = {"by": ["country"], "max_groups_per_user": 1}

@@ -77,12 +77,14 @@ def is_harmless(one: str, other: str) -> bool:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of each type a file, one with an extreme row more, and one of the same rows of other users."""
+    """Of each type a file, one with an extreme row more, and of either one with the same rows of other users."""
     folder = tmp_path_factory.mktemp("types")
     for place, (kind, usual, extreme) in enumerate(TYPES.values()):
         for name, values in (("usual", usual), ("extreme", [*usual, extreme])):
-            rows = {"x": pa.array(values, kind), "who": [f"{name}{n}" for n in range(len(values))]}
-            pq.write_table(pa.table(rows | {"what": ["tea"] * len(values)}), folder / f"{place}-{name}.parquet")
+            for who, of in ((name, ""), ("other", "other-")):
+                rows = {"x": pa.array(values, kind), "who": [f"{who}{n}" for n in range(len(values))]}
+                rows["what"] = ["tea"] * len(values)
+                pq.write_table(pa.table(rows), folder / f"{of}{place}-{name}.parquet")
     return folder
 
 
@@ -133,18 +135,14 @@ PAIRS = [*itertools.product(TYPES, repeat=2)]
 
 
 @pytest.mark.parametrize("one", TYPES)
-def test_rows_read_the_same_whatever_another_file_has(files: Path, tmp_path: Path, one: str) -> None:
+def test_rows_read_the_same_whatever_another_file_has(files: Path, one: str) -> None:
     workspace, names = Workspace(), [*TYPES]
     mine = files / f"{names.index(one)}-usual.parquet"
     alone = read(workspace, [mine])
     assert alone is not None
     for other in TYPES:
-        theirs = tmp_path / f"{names.index(other)}.parquet"
         for extreme in ("usual", "extreme"):
-            rows = pq.read_table(files / f"{names.index(other)}-{extreme}.parquet")
-            rows = rows.set_column(1, "who", pa.array([f"other{n}" for n in range(len(rows))]))
-            pq.write_table(rows, theirs)
-            found = read(workspace, [mine, theirs])
+            found = read(workspace, [mine, files / f"other-{names.index(other)}-{extreme}.parquet"])
             assert (found is not None) == is_harmless(one, other), (one, other)
             if found is not None and one != "nothing":
                 assert found == alone, (one, other, extreme)
@@ -172,6 +170,7 @@ def ask(role: str, source: list[str], budget: dps.Budget) -> object:
     return data.top_k(1, by=dps.By("x", max_groups_per_user=1), **price, delta="1e-6")
 
 
+@pytest.mark.usefixtures("one_duckdb")
 def test_a_row_of_one_file_makes_no_question_fail(files: Path) -> None:
     """Without and with the extreme row: both are answered, or both refused, and a refusal costs nothing."""
     names = [*TYPES]

@@ -1,4 +1,4 @@
-"""What the files here ask: every verb in its forms, of a few rows that stand here."""
+"""Every verb in its forms, asked of a few rows."""
 
 from __future__ import annotations
 
@@ -97,29 +97,6 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"verb": "quantile", "bounds": [0, 10], "by": ["country"], "per_user": "max", "epsilon": 400, "delta": "1e-6"},
     ),
 }
-# Questions alone: what JSON has no type for, and what is not asked of these rows.
-MORE: dict[str, dict[str, Any]] = {
-    "types": {
-        "verb": "top_k", "k": 2, "epsilon": 0.1,
-        "domain": ["a", None, 3, True, ["date", "2024-05-01"], ["bytes", "78"]],
-    },
-    "span": {"verb": "top_k", "k": 2, "epsilon": "1/3", "domain": {"start": 5, "stop": 90}, "method": "set"},
-    "size": {"verb": "top_k", "k": 2, "epsilon": 1, "domain": 1_000_000},
-    "k_bar": {"verb": "top_k", "k": 2, "epsilon": 1, "delta": "1e-7", "k_bar": 30, "max_items_per_user": 2},
-    "found groups": {"verb": "top_k", "k": 5, "epsilon": 1, "by": ["country"], "max_groups_per_user": 3},
-    "union, auto": {"verb": "union", "epsilon": 1, "counts": True},
-    "union, engine": {"verb": "union", "epsilon": 1, "max_items_per_user": 3, "in_engine": True},
-    "union, popular": {"verb": "union", "epsilon": 1, "max_items_per_user": 3, "popular": ["a", 5]},
-    "union, words": {
-        "verb": "union", "epsilon": 2, "ngrams": [1, 3], "tokenizer": "spaces", "lower": False,
-        "shares": ["1/2", "1/4", "1/8"],
-    },
-    "union, threshold": {"verb": "union", "threshold": 50, "max_items_per_user": 2},
-    "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
-    "users, within": {"verb": "users", "within": 30},
-    "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},
-    "median, within": {"verb": "quantile", "within": 30, "bounds": [0, 100]},
-}  # fmt: skip
 
 
 def data_set(more: dict[str, Any], budget: Any = None) -> dps.Dataset:
