@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from dpselect import filter_texts as filters
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
@@ -116,6 +116,9 @@ def test_the_cost_of_a_filter(where, costs):
 _READS = ("translate(", "lower(", "upper(", "length(", "right(", "left(", "substring(", "trim(", "strpos(", "contains(",
           "starts_with(", "ends_with(", "startswith(", "endswith(", " || ", " LIKE ")  # fmt: skip
 ENGINES = (DUCKDB_SPELLING, POSTGRES_SPELLING, SPARK_SPELLING)
+# What a cast reads of a text that it has cut to 50 bytes is in its operators: the parts of a moment with a zone.
+_CUT = r"(\(?CASE WHEN (?:strlen|octet_length)\((.+?)\) <= 50 THEN \2 END(?: COLLATE \S+\))?)"
+_OF_CUT = rf"(?:left|substring)\({_CUT}, (?:10|26|12, 40)\)"
 CALLS = 24
 """Parentheses that an operator is written with, where it is written once; most of them stand around a column."""
 
@@ -124,7 +127,7 @@ def calls(tree: Node, engine: Spelling) -> tuple[int, int]:
     """How many operations that read texts, and how many parentheses, are written. A cast asks at most 50 bytes."""
     from dpselect.engines.row_filter import RowFilter
 
-    sql = RowFilter(tree).sql(TYPES, quoted, engine)
+    sql = re.sub(_OF_CUT, r"\1", RowFilter(tree).sql(TYPES, quoted, engine)).replace(" || 'T') || replace(", ")(")
     sql = re.sub(r"\(X'[0-9a-f]*' AS STRING\)", "''", re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", sql))
     sql = re.sub(r"octet_length\(|strlen\(", "(", sql)
     return sum(map(sql.count, _READS)), sql.count("(")
@@ -142,6 +145,7 @@ def is_enough(tree: Node) -> bool:
 
 @settings(max_examples=60)
 @given(where=filter_words.ANY)
+@example("day IS DISTINCT FROM written::TIMESTAMP")
 def test_no_more_is_written_than_the_cost_says(where):
     with suppress(ParameterError):
         assert is_enough(grammar.parse(where))
@@ -161,6 +165,7 @@ NESTED = [
     "(text::DOUBLE * 1e200) * wild > 1",
     "abs(length(text)) > floor(length(other) * 0.5)",
     "wild * wild * wild / wild > 1",
+    "lower(text)::TIMESTAMP IS NULL",
 ]
 
 
