@@ -64,8 +64,8 @@ def _respell(text: str, tree: Node, spellings: Mapping[str, str]) -> str:
 
 
 def _check_conditions(node: Node, lists: Lists) -> None:
-    if isinstance(node, Operation) and node.sort in _LOGIC:
-        for part in node.parts:
+    if isinstance(node, Operation) and node.operator in _LOGIC:
+        for part in node.operands:
             _check_conditions(part, lists)
         return
     listed_columns = [name for name in columns_in(node) if lists[name] is not None]
@@ -73,13 +73,13 @@ def _check_conditions(node: Node, lists: Lists) -> None:
         return
     requirement = f"compare {listed_columns[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
     allowed = lists[listed_columns[0]] or ()
-    if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
+    if not isinstance(node, Operation) or not isinstance(node.operands[0], Name):
         raise ParameterError("where", requirement, "another condition", LISTS)
-    if node.sort == "IS NULL":
+    if node.operator == "IS NULL":
         return
-    if node.sort not in _EQUAL:
+    if node.operator not in _EQUAL:
         raise ParameterError("where", requirement, "another condition", LISTS)
-    if not all(_is_listed(part, allowed) for part in node.parts[1:]):
+    if not all(_is_listed(part, allowed) for part in node.operands[1:]):
         requirement = f"compare {listed_columns[0]} with listed values"
         raise ParameterError("where", requirement, "a value that is not listed", LISTS)
 

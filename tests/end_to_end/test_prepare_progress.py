@@ -53,7 +53,7 @@ class Asked(threading.Event):
         return before and super().wait(timeout)
 
 
-progress.PATIENCE = progress.PAUSE = 0.0
+progress.SECONDS_BEFORE_PROGRESS = progress.PAUSE = 0.0
 waiting.Event = Asked  # each piece of work is told of once, however quick it is
 sys.exit(main(sys.argv[1:]))
 """

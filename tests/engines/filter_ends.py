@@ -168,12 +168,12 @@ def meant(node: Node, row: Mapping[str, Meant], *, raw: bool = False) -> Meant:
         kind, value = row[node.name]
         outside = kind == "double" and value and not 1e-100 <= abs(value) <= 1e100
         return kind, None if outside and not raw else value
-    return _OPERATIONS[node.sort](node, row)
+    return _OPERATIONS[node.operator](node, row)
 
 
 def _parts(node: Operation, row: Mapping[str, Meant], *, raw: bool = False) -> tuple[str, list]:
     """The parts as values of one kind."""
-    found = [meant(part, row, raw=raw) for part in node.parts]
+    found = [meant(part, row, raw=raw) for part in node.operands]
     return _alike(found)
 
 
@@ -186,7 +186,7 @@ def _alike(found: Sequence[Meant]) -> tuple[str, list]:
 
 def _comparison(node: Operation, row: Mapping[str, Meant]) -> Meant:
     _, values = _parts(node, row, raw=True)
-    return "boolean", _compared(node.sort, *values)
+    return "boolean", _compared(node.operator, *values)
 
 
 def _compared(sign: str, left: object, right: object) -> bool | None:
@@ -216,12 +216,12 @@ def _between(node: Operation, row: Mapping[str, Meant]) -> Meant:
 
 
 def _missing(node: Operation, row: Mapping[str, Meant]) -> Meant:
-    return "boolean", meant(node.parts[0], row, raw=True)[1] is None
+    return "boolean", meant(node.operands[0], row, raw=True)[1] is None
 
 
 def _case(node: Operation, row: Mapping[str, Meant]) -> Meant:
-    kind, results = _alike([meant(part, row) for part in (*node.parts[1::2], node.parts[-1])])
-    for condition, result in zip(node.parts[:-1:2], results, strict=False):
+    kind, results = _alike([meant(part, row) for part in (*node.operands[1::2], node.operands[-1])])
+    for condition, result in zip(node.operands[:-1:2], results, strict=False):
         if meant(condition, row)[1]:
             return kind, result
     return kind, results[-1]
@@ -234,42 +234,42 @@ def _coalesce(node: Operation, row: Mapping[str, Meant]) -> Meant:
 
 def _arithmetic(node: Operation, row: Mapping[str, Meant]) -> Meant:
     kind, (left, right) = _parts(node, row)
-    kind = "double" if node.sort == "/" else kind
+    kind = "double" if node.operator == "/" else kind
     if kind == "double":
-        for part in node.parts:
+        for part in node.operands:
             if not isinstance(part, Name) and meant(part, row)[0] == "double" and not _is_read(part):
                 raise UnknownError
         left, right = (None if value is None else float(value) for value in (left, right))
-    if left is None or right is None or (node.sort in "/%" and right == 0):
+    if left is None or right is None or (node.operator in "/%" and right == 0):
         return kind, None
-    if node.sort == "%":
+    if node.operator == "%":
         return kind, (abs(left) % abs(right)) * (-1 if left < 0 else 1)
-    return kind, {"+": left.__add__, "-": left.__sub__, "*": left.__mul__, "/": left.__truediv__}[node.sort](right)
+    return kind, {"+": left.__add__, "-": left.__sub__, "*": left.__mul__, "/": left.__truediv__}[node.operator](right)
 
 
 def _is_read(node: Node) -> bool:
     """Is it a constant, or an exact column as a double?"""
-    return isinstance(node, Operation) and node.sort == "CAST" and isinstance(node.parts[0], Name)
+    return isinstance(node, Operation) and node.operator == "CAST" and isinstance(node.operands[0], Name)
 
 
 def _magnitude(node: Operation, row: Mapping[str, Meant]) -> Meant:
-    kind, value = meant(node.parts[0], row)
+    kind, value = meant(node.operands[0], row)
     return kind, None if value is None else abs(value)
 
 
 def _whole(node: Operation, row: Mapping[str, Meant]) -> Meant:
-    kind, value = meant(node.parts[0], row, raw=True)
+    kind, value = meant(node.operands[0], row, raw=True)
     if value is None or (kind == "double" and not -1e15 <= value <= 1e15):
         return "exact", None
-    return "exact", Fraction(Fraction(value).__floor__() if node.sort == "FLOOR" else Fraction(value).__ceil__())
+    return "exact", Fraction(Fraction(value).__floor__() if node.operator == "FLOOR" else Fraction(value).__ceil__())
 
 
 def _cast(node: Operation, row: Mapping[str, Meant]) -> Meant:
-    (kind, value), to = meant(node.parts[0], row), str(node.fixed[0])
+    (kind, value), to = meant(node.operands[0], row), str(node.options[0])
     if value is None:
         return to, None
     if to == "exact":
-        return to, _fitting(kind, value, *map(int, node.fixed[1:]))
+        return to, _fitting(kind, value, *map(int, node.options[1:]))
     if (kind, to) == ("text", "double"):
         return to, float(value) if re.fullmatch(DOUBLE, value) else None
     return to, {"double": float, "text": str}[to](value)

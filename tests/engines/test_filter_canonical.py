@@ -68,21 +68,21 @@ def tree(condition):
 def unquoted(node):
     """The twin that quotes no text."""
     if isinstance(node, Operation):
-        return f"{node.sort}{node.fixed}({','.join(map(unquoted, node.parts))})"
+        return f"{node.operator}{node.options}({','.join(map(unquoted, node.operands))})"
     return node.name if isinstance(node, Name) else f"{type(node.value).__name__} {node.value}"
 
 
 def untyped(node):
     """The twin that forgets the types of constants."""
     if isinstance(node, Operation):
-        return json.dumps([node.sort, str(node.fixed), [untyped(part) for part in node.parts]])
+        return json.dumps([node.operator, str(node.options), [untyped(part) for part in node.operands]])
     return json.dumps(["column", node.name]) if isinstance(node, Name) else json.dumps(["constant", str(node.value)])
 
 
 def flat(node):
     """The twin that forgets which part belongs to which operation."""
     if isinstance(node, Operation):
-        return f"{json.dumps([node.sort, str(node.fixed)])}{''.join(map(flat, node.parts))}"
+        return f"{json.dumps([node.operator, str(node.options)])}{''.join(map(flat, node.operands))}"
     return json.dumps([type(node).__name__, repr(node.name if isinstance(node, Name) else node.value)])
 
 

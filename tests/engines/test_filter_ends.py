@@ -13,7 +13,7 @@ import pytest
 from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.values import Value, column_value
 from dpselect.engines.postgres.dialect import pg_type
@@ -48,7 +48,7 @@ class Engine:
             columns = {
                 name: column_value(name, self.quote(name), self.types[name], self.spelling) for name in found.columns
             }
-            return Writer(columns, self.spelling).value(found.tree)
+            return Compiler(columns, self.spelling).value(found.tree)
         except ParameterError:
             return None
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters import casts, operations
-from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
 from dpselect.engines.filters.values import Value, to_double
@@ -157,7 +157,7 @@ def plain(_: Spelling, sql: str, *__: object) -> str:
     return sql
 
 
-def unguarded(writer: Writer, _: Operation, parts: Sequence[Value]) -> Value:
+def unguarded(writer: Compiler, _: Operation, parts: Sequence[Value]) -> Value:
     """A quotient that does not look at the divisor."""
     left, right = (to_double(part, writer.spelling).sql for part in parts)
     return Value("double", f"({left} / {right})")

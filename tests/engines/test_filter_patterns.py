@@ -67,7 +67,7 @@ def cases() -> tuple[list[str], dict[str, tuple[Pattern, list[bool]]]]:
             ("contains", str.__contains__),
         ):
             node = parse_call(name.upper(), [Name("x"), Constant(part)])
-            found[f"{name} {part}"] = node.fixed[0], [means(text, part) for text in texts]
+            found[f"{name} {part}"] = node.options[0], [means(text, part) for text in texts]
     return texts, found
 
 

@@ -74,7 +74,8 @@ def test_every_statement_of_a_question_tells(monkeypatch, ask):
 
 
 def test_questions_that_end_before_the_first_look_tell_nothing(monkeypatch):
-    monkeypatch.setattr("dpselect.engines.waiting.POLL", 600)  # a busy machine needs more than a look's usual time
+    # A busy machine needs more than a look's usual time.
+    monkeypatch.setattr("dpselect.engines.waiting.POLL_SECONDS", 600)
     told = []
     with DuckDBEngine({"user": [1], "item": [1]}, user="user", item="item", key=b"k") as engine:
         engine.top(3, progress=told.append)

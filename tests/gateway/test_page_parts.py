@@ -48,11 +48,11 @@ def test_every_row_is_one_condition_on_its_column(operator: str, value: str) -> 
     assert said is not None
     tree = parse(said)
     assert isinstance(tree, Operation)
-    if tree.sort == "NOT":
-        (tree,) = tree.parts
+    if tree.operator == "NOT":
+        (tree,) = tree.operands
         assert isinstance(tree, Operation)
-    assert tree.parts[0] == Name("select")
-    assert all(isinstance(part, Constant) for part in tree.parts[1:])
+    assert tree.operands[0] == Name("select")
+    assert all(isinstance(part, Constant) for part in tree.operands[1:])
     filters.resolve(said, {"select": None})
 
 

@@ -20,7 +20,7 @@ USERS, ITEMS = 150, 40
 def small_blocks(monkeypatch, tmp_path):
     """Blocks of 16 pairs, so that a few hundred pairs are many blocks, and files that are spread anew."""
     for module in (user_sets, sorted_numbers, stored_sets, engine_pairs):
-        monkeypatch.setattr(module, "BLOCK", 16)
+        monkeypatch.setattr(module, "PAIRS_PER_BLOCK", 16)
     monkeypatch.setattr(user_sets, "PART", 16)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
-from dpselect.aggregates.stored_sets import StoredSets, stored
+from dpselect.aggregates.stored_sets import StoredSets, store_sets
 from dpselect.aggregates.user_sets import Sets, UserSets
 from dpselect.draws import Draws
 from dpselect.engines.duckdb import pairs as engine_pairs
@@ -47,7 +47,7 @@ def kept(users: Sequence[str]) -> StoredSets:
     pairs = [(place << 32) | "abc".index(item) for place, items in enumerate(users) for item in items]
     lengths = np.array([len(items) for items in users])
     codes = np.array(pairs, dtype=np.int64) & 0xFFFFFFFF
-    return stored([(lengths, codes)], 3, lambda asked: ["abc"[code] for code in asked])
+    return store_sets([(lengths, codes)], 3, lambda asked: ["abc"[code] for code in asked])
 
 
 def law_of(mechanism: Any, sets: Sets) -> Law:
@@ -67,10 +67,10 @@ def test_the_law_of_blocks_of_one_user_is_that_in_memory(monkeypatch, mechanism,
         size=3,
         label="abc".__getitem__,
     )
-    monkeypatch.setattr(user_sets, "BLOCK", 1 << 22)
+    monkeypatch.setattr(user_sets, "PAIRS_PER_BLOCK", 1 << 22)
     whole = law_of(mechanism, here)
     for module in (user_sets, sorted_numbers, stored_sets):
-        monkeypatch.setattr(module, "BLOCK", 1)
+        monkeypatch.setattr(module, "PAIRS_PER_BLOCK", 1)
     assert len(kept(users).starts) - 1 == sum(map(bool, users))
     assert same_law(whole, law_of(mechanism, kept(users)))
 
@@ -78,7 +78,7 @@ def test_the_law_of_blocks_of_one_user_is_that_in_memory(monkeypatch, mechanism,
 def test_an_order_within_blocks_is_another_law(monkeypatch):
     """The twin: each block is put in order by itself, as if that were an order of all users."""
     for module in (user_sets, sorted_numbers, stored_sets):
-        monkeypatch.setattr(module, "BLOCK", 1)
+        monkeypatch.setattr(module, "PAIRS_PER_BLOCK", 1)
     arranged = StoredSets.arranged
 
     def by_blocks(sets: StoredSets, users: np.ndarray, items: np.ndarray | None) -> StoredSets:

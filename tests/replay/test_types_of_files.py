@@ -102,7 +102,7 @@ def _forms(sql_type: str, asked: Any) -> Iterator[str]:
     roles = (
         lambda: user_form("x", sql_type) if "ZONE" not in sql_type else "epoch_us(x)",
         lambda: item_form("x", sql_type),
-        lambda: column_value("x", "x", filter_type(sql_type), DUCKDB_SPELLING).operand,
+        lambda: column_value("x", "x", filter_type(sql_type), DUCKDB_SPELLING).operand_sql,
         lambda: _inside(duckdb_row_periods(asked, {"x": sql_type}, "x").condition_in_periods),
         lambda: number_form("x", sql_type),
     )

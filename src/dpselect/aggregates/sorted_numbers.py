@@ -8,7 +8,7 @@ import numpy as np
 
 from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
-from dpselect.aggregates.user_sets import BLOCK, Int64, each_once
+from dpselect.aggregates.user_sets import PAIRS_PER_BLOCK, Int64, each_once
 
 MOST_FILES = 64  # over which numbers are spread at once
 
@@ -28,7 +28,7 @@ class SortedNumbers:
     @classmethod
     def expecting(cls, number: int, *, high: int) -> SortedNumbers:
         """Return empty parts for about so many numbers, from 0 to below `high`."""
-        return cls(_even(0, high, -(-number // BLOCK)))
+        return cls(_even(0, high, -(-number // PAIRS_PER_BLOCK)))
 
     def add(self, numbers: Int64) -> None:
         """Take these in, which are sorted in place."""
@@ -41,7 +41,7 @@ class SortedNumbers:
     def parts(self) -> Iterator[Int64]:
         """Yield all numbers, once: each part sorted, and all below those of later parts."""
         for file, low, high in zip(self._files, self._bounds, self._bounds[1:], strict=False):
-            if file.length <= 2 * BLOCK or high - low == 1:
+            if file.length <= 2 * PAIRS_PER_BLOCK or high - low == 1:
                 numbers = file.read_and_remove().astype(np.int64, copy=False)
                 numbers.sort()
                 yield each_once(numbers)
@@ -54,8 +54,8 @@ class SortedNumbers:
 
     def _finer(self, file: NumberFile, low: int, high: int) -> list[int]:
         """Return bounds about a block apart, by a sample of the numbers, and even ones, if it misleads."""
-        parts = min(MOST_FILES, 2 * file.length // BLOCK)
-        sample = np.sort(next(file.parts([BLOCK])))
+        parts = min(MOST_FILES, 2 * file.length // PAIRS_PER_BLOCK)
+        sample = np.sort(next(file.parts([PAIRS_PER_BLOCK])))
         quantiles = sample[np.arange(1, parts) * len(sample) // parts].tolist()
         return sorted({*_even(low, high, 4), *quantiles})
 
@@ -67,5 +67,5 @@ def _even(low: int, high: int, parts: int) -> list[int]:
 
 
 def _blocks(length: int) -> Iterator[int]:
-    for start in range(0, length, BLOCK):
-        yield min(BLOCK, length - start)
+    for start in range(0, length, PAIRS_PER_BLOCK):
+        yield min(PAIRS_PER_BLOCK, length - start)

@@ -16,10 +16,19 @@ import numpy.typing as npt
 from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
-from dpselect.aggregates.user_sets import BLOCK, LOW, NOTHING, Int64, UserSets, first_of_blocks, inverse, offsets_of
+from dpselect.aggregates.user_sets import (
+    CODE_LIMIT,
+    NO_CODES,
+    PAIRS_PER_BLOCK,
+    Int64,
+    UserSets,
+    first_of_blocks,
+    inverse,
+    offsets_of,
+)
 
 Labels = Callable[[Int64], list[object]]
-Part = tuple[npt.NDArray[np.integer[Any]], Int64]
+LengthsAndCodes = tuple[npt.NDArray[np.integer[Any]], Int64]
 """How many items some users have, and some items: either may run ahead of the other."""
 
 
@@ -76,34 +85,34 @@ class StoredSets:
         first_block = next(changed)  # there is a block, if an empty one
         assert first_block.label_many is not None
         parts = ((np.diff(block.offsets), block.codes) for block in chain([first_block], changed))
-        return stored(parts, first_block.size, first_block.label_many)
+        return store_sets(parts, first_block.size, first_block.label_many)
 
     def arranged(self, users: Int64, items: Int64 | None) -> StoredSets:
         """Return the users in this order, the items of each in this order of all items, or by their codes."""
         new_positions = inverse(users)
         ranks = None if items is None else inverse(items)
         lengths = np.zeros(len(users), dtype=np.uint32)
-        sort = SortedNumbers.expecting(self.pairs, high=max(1, len(users) << 32))
+        sorted_pairs = SortedNumbers.expecting(self.pairs, high=max(1, len(users) << 32))
         first = 0
         for block in self.blocks():
             block_lengths = np.diff(block.offsets)
             block_positions = new_positions[first : first + block.users]
             lengths[block_positions] = block_lengths
-            sort.add(
+            sorted_pairs.add(
                 np.repeat(block_positions << 32, block_lengths) | (block.codes if ranks is None else ranks[block.codes])
             )
             first += block.users
-        return stored(_laid_out(lengths, sort, items), self.size, self.label_many)
+        return store_sets(_lengths_then_codes(lengths, sorted_pairs, items), self.size, self.label_many)
 
 
-def stored(parts: Iterable[Part], size: int, label_many: Labels) -> StoredSets:
+def store_sets(parts: Iterable[LengthsAndCodes], size: int, label_many: Labels) -> StoredSets:
     """Keep users with their items, in the order in which they come."""
     folder = Folder()
     lengths, codes = NumberFile(folder, "lengths", np.uint32), NumberFile(folder, "codes", np.uint32)
-    starts, users, pairs, due, longest = [(0, 0)], 0, 0, BLOCK, 0
+    starts, users, pairs, next_cut, longest = [(0, 0)], 0, 0, PAIRS_PER_BLOCK, 0
     for part_lengths, items in parts:
         pair_starts = offsets_of(part_lengths.astype(np.int64)) + pairs
-        cuts, due = first_of_blocks(pair_starts[:-1], due)
+        cuts, next_cut = first_of_blocks(pair_starts[:-1], next_cut)
         starts += [(users + cut, int(pair_starts[cut])) for cut in cuts]
         users, pairs, longest = (
             users + len(part_lengths),
@@ -113,34 +122,35 @@ def stored(parts: Iterable[Part], size: int, label_many: Labels) -> StoredSets:
         lengths.add(part_lengths)
         codes.add(items)
     starts.append((users, pairs))
-    starts_found = tuple(starts)
     return StoredSets(
-        size=size, label_many=label_many, starts=starts_found, longest=longest, lengths=lengths, codes=codes
+        size=size, label_many=label_many, starts=tuple(starts), longest=longest, lengths=lengths, codes=codes
     )
 
 
-def stored_pairs(sort: SortedNumbers, size: int, label_many: Labels) -> StoredSets:
+def stored_pairs(sorted_pairs: SortedNumbers, size: int, label_many: Labels) -> StoredSets:
     """Return the sets of pairs, each one number, the user's code above the item's."""
-    return stored(_sets_of(sort.parts()), size, label_many)
+    return store_sets(_sets_of(sorted_pairs.parts()), size, label_many)
 
 
-def _sets_of(parts: Iterable[Int64]) -> Iterator[Part]:
+def _sets_of(parts: Iterable[Int64]) -> Iterator[LengthsAndCodes]:
     """Yield the items as they come, and the numbers of each user once the next begins: parts may cut a user in two."""
-    user, begun, pairs_read = -1, NOTHING, 0
+    user, begun, pairs_read = -1, NO_CODES, 0
     for pairs in parts:
         pair_users = pairs >> 32
         begins = np.flatnonzero(np.diff(pair_users, prepend=user)) + pairs_read
         begun = np.append(begun, begins)
-        yield np.diff(begun), pairs & (LOW - 1)
+        yield np.diff(begun), pairs & (CODE_LIMIT - 1)
         user = int(pair_users[-1]) if len(pair_users) else user
         begun, pairs_read = begun[-1:], pairs_read + len(pairs)
-    yield np.diff(np.append(begun, pairs_read) if len(begun) else begun), NOTHING
+    yield np.diff(np.append(begun, pairs_read) if len(begun) else begun), NO_CODES
 
 
-def _laid_out(lengths: npt.NDArray[np.uint32], sort: SortedNumbers, items: Int64 | None) -> Iterator[Part]:
+def _lengths_then_codes(
+    lengths: npt.NDArray[np.uint32], sorted_pairs: SortedNumbers, items: Int64 | None
+) -> Iterator[LengthsAndCodes]:
     """Yield the number of items of all users, and then the items."""
-    for start in range(0, len(lengths), BLOCK):
-        yield lengths[start : start + BLOCK], NOTHING
-    for pairs in sort.parts():
-        codes = pairs & (LOW - 1)
-        yield NOTHING, codes if items is None else items[codes]
+    for start in range(0, len(lengths), PAIRS_PER_BLOCK):
+        yield lengths[start : start + PAIRS_PER_BLOCK], NO_CODES
+    for pairs in sorted_pairs.parts():
+        codes = pairs & (CODE_LIMIT - 1)
+        yield NO_CODES, codes if items is None else items[codes]

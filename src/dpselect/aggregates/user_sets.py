@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Int64 = npt.NDArray[np.int64]
-BLOCK = 1 << 22  # pairs: a block ends with the user who reaches a multiple of it
+PAIRS_PER_BLOCK = 1 << 22  # pairs: a block ends with the user who reaches a multiple of it
 
 
 class Blocks(Protocol):
@@ -107,7 +107,7 @@ class UserSets:
 
     def blocks(self) -> Iterator[UserSets]:
         """All users in their order, some at a time; one block, that may be empty, where they are few."""
-        cuts, _ = first_of_blocks(self.offsets[:-1], BLOCK)
+        cuts, _ = first_of_blocks(self.offsets[:-1], PAIRS_PER_BLOCK)
         for start, end in zip([0, *cuts], [*cuts, self.users], strict=True):
             if not cuts:
                 yield self
@@ -135,7 +135,7 @@ class UserSets:
         pairs = np.repeat(inverse(users) << 32, lengths)
         pairs |= inverse(items)[self.codes]
         pairs.sort()
-        pairs &= LOW - 1
+        pairs &= CODE_LIMIT - 1
         return replace(self, offsets=offsets, codes=items[pairs])
 
     def labels(self, codes: npt.ArrayLike) -> list[object]:
@@ -161,10 +161,10 @@ class UserSets:
         )
 
 
-MOST_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
-LOW = 2**32
+MAX_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
+CODE_LIMIT = 2**32
 PART = 1 << 16  # pairs that fit into a processor's cache
-NOTHING = np.empty(0, dtype=np.int64)
+NO_CODES = np.empty(0, dtype=np.int64)
 
 
 def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
@@ -173,7 +173,7 @@ def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
     Works in place, a part at a time that fits into a processor's cache.
     """
     pairs.sort()
-    starts, length, last = [NOTHING], 0, -1
+    starts, length, last = [NO_CODES], 0, -1
     for start in range(0, len(pairs), PART):
         part = pairs[start : start + PART]
         new = _first_of_a_run(part)
@@ -184,7 +184,7 @@ def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
             begins[0] = part[0] >> 32 != last >> 32
             last = int(part[-1])
         starts.append(np.flatnonzero(begins) + length)
-        pairs[length : length + len(part)] = part & (LOW - 1)
+        pairs[length : length + len(part)] = part & (CODE_LIMIT - 1)
         length += len(part)
     return np.concatenate([*starts, [length]]), pairs[:length]
 
@@ -214,7 +214,7 @@ def first_of_blocks(starts: Int64, due: int) -> tuple[list[int], int]:
     cuts = []
     while (user := int(np.searchsorted(starts, due))) < len(starts):
         cuts.append(user)
-        due = (int(starts[user]) // BLOCK + 1) * BLOCK
+        due = (int(starts[user]) // PAIRS_PER_BLOCK + 1) * PAIRS_PER_BLOCK
     return cuts, due
 
 

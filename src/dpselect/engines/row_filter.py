@@ -9,7 +9,7 @@ from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.column_names import EXACTLY, MAX_SHOWN_CHARACTERS, describe_ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
-from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Node, canonical, columns_in, quotes_hint, text_hint
 from dpselect.engines.filters.values import column_value
@@ -43,7 +43,7 @@ class RowFilter:
         """Return the SQL after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
         spellings = _source_spellings(self.tree, tuple(types), None)
         columns = {name: column_value(name, quote(real), types[real], spelling) for name, real in spellings.items()}
-        return Writer(columns, spelling).condition(self.tree)
+        return Compiler(columns, spelling).condition(self.tree)
 
     @property
     def meaning(self) -> str:

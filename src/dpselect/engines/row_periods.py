@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dpselect._ground.periods import Periods
-from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.engines.filters.values import Value, column_value
@@ -129,8 +129,8 @@ class RowPeriods:
         begins = self.periods.midnight(day, in_utc=self.is_moment)
         return Constant(begins.replace(tzinfo=datetime.UTC) if self.value.type_name == self.spelling.zoned else begins)
 
-    def _writer(self, value: Value) -> Writer:
-        return Writer({TIME_COLUMN: value}, self.spelling)
+    def _writer(self, value: Value) -> Compiler:
+        return Compiler({TIME_COLUMN: value}, self.spelling)
 
 
 def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:

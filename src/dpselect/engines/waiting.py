@@ -16,8 +16,8 @@ THREAD_NAME = "dpselect"
 def run_interruptible(
     work: Callable[[], T],
     *,
-    tell: Callable[[], object],
-    stop: Callable[[], object],
+    report_progress: Callable[[], object],
+    interrupt: Callable[[], object],
     fixed_error: Callable[[BaseException], DpselectError],
     name: str = THREAD_NAME,
 ) -> T:
@@ -42,10 +42,10 @@ def run_interruptible(
     thread.start()
     try:
         while not ended.wait(POLL_SECONDS):
-            tell()
+            report_progress()
     except BaseException:
         while not ended.is_set():  # again and again: what has not begun yet cannot hear it
-            stop()
+            interrupt()
             ended.wait(POLL_SECONDS)
         raise
     finally:

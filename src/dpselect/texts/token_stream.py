@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.aggregates.user_sets import LOW, Sets, UserSets, each_once, offsets_of
+from dpselect.aggregates.user_sets import CODE_LIMIT, Sets, UserSets, each_once, offsets_of
 from dpselect.errors import ParameterError
 
 Int64 = npt.NDArray[np.int64]
 Gram = tuple[str, ...]
 """The tokens of an n-gram; its label joins them by one space."""
-GAP = LOW - 1  # no code is that large
+GAP = CODE_LIMIT - 1  # no code is that large
 NO_CODES = np.zeros(0, dtype=np.int64)
 
 
@@ -58,7 +58,7 @@ class TokenStream:
             offsets = offsets_of(np.bincount(user_ngram_pairs >> 32, minlength=block.users))
             return UserSets(
                 offsets=offsets,
-                codes=user_ngram_pairs & (LOW - 1),
+                codes=user_ngram_pairs & (CODE_LIMIT - 1),
                 size=self.size,
                 label=self.label,
                 label_many=self._labels_of,

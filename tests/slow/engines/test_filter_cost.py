@@ -17,7 +17,7 @@ from dpselect.engines.duckdb.spelling import DUCKDB_SPELLING
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
-from dpselect.engines.filters.cost import CONSTANTS, MAX_BYTES, RowCost
+from dpselect.engines.filters.cost import MAX_BYTES, MAX_CONSTANTS, RowCost
 from dpselect.engines.filters.operations import _OPERATIONS
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Node, Operation
@@ -39,8 +39,8 @@ LIMITS = {
     f"contains(t, '{'a' * 240}')": "",
     " OR ".join(f"contains(t, '{one}')" for one in "abcdefghijk"): "32 readings of texts, got 33",
     f"length({' || '.join('t' * 8)}) > 0": "32 readings of texts, got 43",
-    "n IN (" + ", ".join(map(str, range(CONSTANTS))) + ")": "",
-    "n IN (" + ", ".join(map(str, range(CONSTANTS + 1))) + ")": "10,000 constants, got 10,001",
+    "n IN (" + ", ".join(map(str, range(MAX_CONSTANTS))) + ")": "",
+    "n IN (" + ", ".join(map(str, range(MAX_CONSTANTS + 1))) + ")": "10,000 constants, got 10,001",
     " OR ".join(["n IN (" + ", ".join(map(str, range(6000))) + ")"] * 2): "10,000 constants, got 12,000",
     "(n IN (1, 2, 3, 4))::TEXT IN ('a', 'b', 'c', 'd')": "64 operators, got 68",
     "length(t) + CASE WHEN length(t) + CASE WHEN length(t) + CASE WHEN length(t) IN (1, 2, 3, 4) THEN 1 ELSE 2 END "
@@ -180,8 +180,8 @@ def test_what_is_nested_is_counted_as_often_as_it_is_written(where):
 
 def forgets_branches(node: Node, known: dict[int, Any]) -> Any:
     """A cost without what stands behind THEN and ELSE."""
-    if isinstance(node, Operation) and node.sort == "CASE":
-        node = Operation("CASE", node.parts[:1])
+    if isinstance(node, Operation) and node.operator == "CASE":
+        node = Operation("CASE", node.operands[:1])
     return PART(node, known)
 
 

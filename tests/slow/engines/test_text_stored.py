@@ -10,7 +10,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
-from dpselect.aggregates.stored_sets import StoredSets, stored
+from dpselect.aggregates.stored_sets import StoredSets, store_sets
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb import text, workspace
@@ -29,7 +29,7 @@ from tests.text_rows import rows_of, stream_of
 def small_blocks(monkeypatch, tmp_path):
     """Blocks of 4 tokens, so that most cut a message in two; all of it in files."""
     for module in (user_sets, sorted_numbers, stored_sets, text):
-        monkeypatch.setattr(module, "BLOCK", 4)
+        monkeypatch.setattr(module, "PAIRS_PER_BLOCK", 4)
     monkeypatch.setattr(text, "MAX_TOKENS_IN_MEMORY", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
@@ -40,7 +40,7 @@ def test_levels_are_those_of_lists_and_sets(number):
     held = stream_of(people)
     block = held.entries
     assert isinstance(block, UserSets)
-    entries = stored([(np.diff(block.offsets), block.codes)], GAP + 1, refuse_label)
+    entries = store_sets([(np.diff(block.offsets), block.codes)], GAP + 1, refuse_label)
     stream = TokenStream(level=1, entries=entries, size=held.size, grams=held.grams)
     assert climb(stream, released) == level_sets(people, consistent(released))
 

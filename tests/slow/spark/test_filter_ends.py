@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpselect.engines.filters import values
-from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.values import Value
 from dpselect.engines.spark.dialect import quoted as spark_quoted
@@ -50,7 +50,7 @@ def test_spark_has_the_values_that_are_meant(on_duckdb, on_spark):
 # ---- broken twins: what was written before, and where Spark fails with it or has another value ------------
 
 
-def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
+def widest(_: Compiler, sql: str, most: int, scale: int) -> Value:
     """A result in whatever type the engine gives it."""
     return Value("exact", sql, max_magnitude=most, scale=scale)
 
@@ -71,7 +71,7 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
         "d36_18a * 0.01", lambda patch: patch.setattr(values, "SPARK_EXACT_DIGITS", 38)
     ),
     "a difference in a type of one digit more": (
-        "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_exact_result", widest)
+        "-d36_2a = d38_4b", lambda patch: patch.setattr(Compiler, "_exact_result", widest)
     ),
     "a cast in a wider type than its bound": (
         "floor(tia)::DECIMAL(38,0) = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)

@@ -118,7 +118,7 @@ def test_geometric(draws):
 
 def test_successes_beyond_the_window_keep_their_probability(monkeypatch, draws):
     """With the window narrowed to exponent 1, most successes come from beyond it by thinning: the same distribution."""
-    monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.MIN_FAR_EXPONENT", 1)
 
     def question(rate):
         weights = Weights(np.array([6, 3, 1, 0]), rate, np.array([1, 1, 3, 1]))
@@ -129,8 +129,8 @@ def test_successes_beyond_the_window_keep_their_probability(monkeypatch, draws):
 
 def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
     """The same for peeling: a window that ends at exponent 1 with the bound 2^-1 > e^-1."""
-    monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
-    monkeypatch.setattr("dpselect.draws.peeling.FAR_BITS", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.MIN_FAR_EXPONENT", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.MIN_FAR_BITS", 1)
 
     def question(rate):
         weights = Weights(np.array([6, 0, 1, 2, 1]), rate)
@@ -140,7 +140,7 @@ def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
 
 
 def test_a_window_that_reaches_further_for_more_keeps_the_distribution(monkeypatch, draws):
-    """Narrowed as above, and growing from two candidates on: three groups inside, two beyond."""
+    """ScannableColumns as above, and growing from two candidates on: three groups inside, two beyond."""
     for name, value in (("FAR", 1), ("FAR_BITS", 1), ("MANY_BITS", 2)):
         monkeypatch.setattr(f"dpselect.draws.peeling.{name}", value)
 
@@ -179,8 +179,8 @@ ALIKE = np.array([6, 0, 4, 1, 6, 2, 1, 1, 2])  # the window below ends between 4
 @pytest.fixture
 def _narrow(monkeypatch):
     """A window that ends at exponent 1: equal scores stand inside as one group, and beyond it by themselves."""
-    monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
-    monkeypatch.setattr("dpselect.draws.peeling.FAR_BITS", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.MIN_FAR_EXPONENT", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.MIN_FAR_BITS", 1)
 
 
 @pytest.mark.usefixtures("_narrow")

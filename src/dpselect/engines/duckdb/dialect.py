@@ -69,10 +69,10 @@ _INTEGER_FORMS = {
 def counted_type(sql_type: str, undeclared: UndeclaredText | None = None) -> SqlType:
     """Return the type of a column as it is counted."""
     name = base_type(sql_type)
-    sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
+    value_kind = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
     return SqlType(
         name,
-        "any" if name == OBJECT else sort,
+        "any" if name == OBJECT else value_kind,
         _try_form(item_form, sql_type) or "{}",
         sql_type,
         sql_type,

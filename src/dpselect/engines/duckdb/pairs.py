@@ -14,7 +14,7 @@ import numpy as np
 
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
-from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, UserSets, sets_of
+from dpselect.aggregates.user_sets import CODE_LIMIT, MAX_ROWS, PAIRS_PER_BLOCK, Int64, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, base_type
 from dpselect.engines.duckdb.workspace import Label, OpenRows, Row, Workspace, run_in_little_memory
 from dpselect.engines.sql.sets import FetchedLabels
@@ -37,7 +37,7 @@ def user_sets(
     def number_and_pair() -> tuple[_Codes, Int64 | SortedNumbers]:
         kept_table = workspace.fresh_name()
         row_count = _keep_rows(workspace, rows, kept_table)
-        users = _number_column(workspace, kept_table, "u", MOST_ROWS)
+        users = _number_column(workspace, kept_table, "u", MAX_ROWS)
         items = _number_column(workspace, kept_table, "i", row_count // MIN_ROWS_PER_CODE)
         return items, _code_pairs(workspace, kept_table, row_count, users, items)
 
@@ -69,7 +69,7 @@ def coded_sets(workspace: Workspace, rows: OpenRows, names: str, label: Label) -
         )
         items = _Codes("i_code", f" JOIN {table} ON {kept_table}.i = number", table, _count_rows(workspace, table))
         return items, _code_pairs(
-            workspace, kept_table, row_count, _number_column(workspace, kept_table, "u", MOST_ROWS), items
+            workspace, kept_table, row_count, _number_column(workspace, kept_table, "u", MAX_ROWS), items
         )
 
     return _make_sets(workspace, label, *run_in_little_memory(workspace, number_and_pair))
@@ -111,7 +111,7 @@ def _code_pairs(
     workspace: Workspace, kept_table: str, row_count: int, users: _Codes, items: _Codes
 ) -> Int64 | SortedNumbers:
     """Return the pairs of all rows, on disk if they are many, and drop them in the engine."""
-    pair, table = f"({users.code}) * {LOW} + ({items.code})", kept_table
+    pair, table = f"({users.code}) * {CODE_LIMIT} + ({items.code})", kept_table
     if users.joined or items.joined:
         table = workspace.fresh_name()
         joined_tables = f"{kept_table}{users.joined}{items.joined}"
@@ -140,9 +140,9 @@ def _code_pairs(
 def _read_blocks(workspace: Workspace, pair: str, table: str, row_count: int) -> Iterator[tuple[int, Int64]]:
     """Yield the pairs of all rows of a table in blocks, each with the index of its first row."""
     rows_read = 0
-    for start in range(0, row_count, BLOCK):
+    for start in range(0, row_count, PAIRS_PER_BLOCK):
         block = _fetch_pairs(
-            workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + BLOCK}"
+            workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
         )
         rows_read += len(block)
         yield start, block
@@ -178,9 +178,9 @@ def _make_sets(
 def _keep_rows(workspace: Workspace, rows: OpenRows, kept_table: str) -> int:
     """Store the rows, read once, and return their number; those beyond memory spill to disk."""
     with rows() as source:
-        workspace.fetch_unguarded(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
+        workspace.fetch_unguarded(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MAX_ROWS + 1}")
     row_count = _count_rows(workspace, kept_table)
-    if row_count > MOST_ROWS:
+    if row_count > MAX_ROWS:
         raise DataError("there are more than 2^31 rows", "keep fewer with where=, or leave the pairs in the engine")
     return row_count
 

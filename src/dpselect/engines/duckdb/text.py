@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import duckdb
 import numpy as np
 
-from dpselect.aggregates.stored_sets import stored
-from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
+from dpselect.aggregates.stored_sets import store_sets
+from dpselect.aggregates.user_sets import MAX_ROWS, PAIRS_PER_BLOCK, Sets, offsets_of
 from dpselect.engines.duckdb.types import base_type, has_text
 from dpselect.engines.duckdb.workspace import OpenRows, Workspace, literal, run_in_little_memory
 from dpselect.errors import DataError, ParameterError, SourceError
@@ -105,7 +105,7 @@ def _token_stream(workspace: Workspace, rows: OpenRows, tokenizer: Tokenizer) ->
         f"SELECT (SELECT coalesce(sum(len(t)), 0) FROM {messages}), (SELECT count(*) FROM {messages}), "
         f"(SELECT count(*) FROM {words}), (SELECT count(*) FROM {users_table})"
     )
-    if max(row_count, word_count) > MOST_ROWS:
+    if max(row_count, word_count) > MAX_ROWS:
         raise DataError("there are more than 2^31 rows or words", "keep fewer with where=")
     texts_of_users = (
         f"SELECT {users_table}.rowid AS v, {messages}.rowid AS m, {messages}.t "
@@ -136,10 +136,9 @@ def _token_stream(workspace: Workspace, rows: OpenRows, tokenizer: Tokenizer) ->
 
 def _fetch_tokens(workspace: Workspace, tokens_table: str, token_count: int) -> Iterator[tuple[Int64, Int64, Int64]]:
     """Yield the user, the message and the word of each token, in blocks, in order."""
-    for start in range(0, max(token_count, 1), BLOCK):
-        arrays = workspace.fetch_arrays_unguarded(
-            f"SELECT v, m, c FROM {tokens_table} WHERE rowid >= {start} AND rowid < {start + BLOCK} ORDER BY rowid"
-        )
+    for start in range(0, max(token_count, 1), PAIRS_PER_BLOCK):
+        in_block = f"rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
+        arrays = workspace.fetch_arrays_unguarded(f"SELECT v, m, c FROM {tokens_table} WHERE {in_block} ORDER BY rowid")
         yield tuple(arrays[name].astype(np.int64, copy=False) for name in "vmc")  # type: ignore[misc]
 
 
@@ -161,11 +160,11 @@ def _make_entries(tokens: Iterable[tuple[Int64, Int64, Int64]], user_count: int,
         if last_token is not None:
             lengths[last_token[0]] += 1
             yield NO_CODES, np.array([GAP], dtype=np.int64)
-        for start in range(0, user_count, BLOCK):
-            yield lengths[start : start + BLOCK], NO_CODES
+        for start in range(0, user_count, PAIRS_PER_BLOCK):
+            yield lengths[start : start + PAIRS_PER_BLOCK], NO_CODES
 
     if many:
-        return stored(blocks(), GAP + 1, refuse_label)
+        return store_sets(blocks(), GAP + 1, refuse_label)
     codes = np.concatenate([NO_CODES, *(block for _, block in blocks())])
     return store_in_memory(offsets_of(lengths), codes)
 

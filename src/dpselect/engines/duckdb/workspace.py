@@ -83,7 +83,9 @@ class Workspace:
             if progress is not None:
                 progress(self._progress_share())
 
-        return run_interruptible(work, tell=report_progress, stop=self.connection.interrupt, fixed_error=_fixed_error)
+        return run_interruptible(
+            work, report_progress=report_progress, interrupt=self.connection.interrupt, fixed_error=_fixed_error
+        )
 
     def leave_room(self) -> None:
         """Limit the memory to three quarters and spill the rest; rows have no order then. Inside guarded work."""

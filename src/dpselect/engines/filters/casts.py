@@ -60,13 +60,13 @@ def cast(value: Value, target: Sequence[object], spelling: Spelling) -> Value:
     if value.kind == kind == "text":
         return replace(value, description="a value", constant=None)
     if value.kind == kind:
-        return Value(kind, value.operand, low=value.low, high=value.high)
+        return Value(kind, value.operand_sql, low=value.low, high=value.high)
     if (value.kind, kind) == ("exact", "double"):
         return to_double(value, spelling)
     if (value.kind, kind) == ("date", "timestamp"):
         return as_moment(value, spelling)
     if (value.kind, kind) == ("timestamp", "date"):
-        return Value("date", f"CAST({value.operand} AS {spelling.date})")
+        return Value("date", f"CAST({value.operand_sql} AS {spelling.date})")
     if kind == "text" and (text_sql := _cast_to_text(value, spelling)):
         return Value("text", text_sql)
     hint = _FLOOR if kind == "exact" else "map the values with CASE WHEN ... THEN ... END"
@@ -81,9 +81,9 @@ def _cast_to_text(value: Value, spelling: Spelling) -> str:
     if value.kind == "boolean":
         return f"CASE WHEN {value.sql} THEN 'true' WHEN NOT {value.sql} THEN 'false' END"
     if value.kind == "date":
-        return spelling.function("DAY TEXT", value.operand)
+        return spelling.function("DAY TEXT", value.operand_sql)
     if value.kind == "exact" and value.scale == 0 and value.max_magnitude is not None:
-        return spelling.function("WHOLE TEXT", value.operand)
+        return spelling.function("WHOLE TEXT", value.operand_sql)
     return ""
 
 
@@ -108,7 +108,7 @@ def _resize(value: Value, target: Sequence[object], spelling: Spelling) -> Value
             as_exact(Value("exact", str(bound), max_magnitude=1), abs(bound), 0, spelling) for bound in (low, high)
         )
         within_bounds = " AND ".join(
-            f"{value.operand} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True)
+            f"{value.operand_sql} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True)
         )
         sql = f"CASE WHEN {within_bounds} THEN {sql} END"
     return Value("exact", sql, max_magnitude=min(max(maximum, -minimum), scaled_magnitude), scale=scale)

@@ -14,20 +14,20 @@ from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.errors import ParameterError
 
-OPERATORS, LETTERS, READINGS, CONSTANTS = 64, 256, 32, 10_000
+MAX_OPERATORS, MAX_PATTERN_LETTERS, MAX_READINGS, MAX_CONSTANTS = 64, 256, 32, 10_000
 """The limits of a filter: operators, letters of patterns, readings, constants of 64 characters each."""
 MAX_BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
-HASHED = 5
+MIN_HASHED = 5
 """IN looks up this number of constants or more; of fewer DuckDB makes as many comparisons, each with a copy."""
-LOOKED_UP = 9
+MIN_LOOKED_UP = 9
 """PostgreSQL looks up this number of constants or more: a text is read once for its hash, and once if one equals."""
 MAX_SHORT_LETTERS = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
 MAX_LISTED = 50
 """Constants after IN that may be compared one by one at the cost of an operator; more must be looked up."""
 EQUALS, ORDERS = ("=", "<>", "IS DISTINCT FROM"), ("<", "<=", ">", ">=")
-POWERS = 300
+MAX_POWERS = 300
 """Powers of ten that a double has."""
 COLUMN_POWERS, READ_TEXT_POWERS = 100, 97  # powers of ten of a column, and of a text that was read as a number
 _HINTS = {
@@ -88,7 +88,7 @@ WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class _Part:
+class _MeasuredNode:
     """The cost, size and range of a part of the tree."""
 
     cost: RowCost
@@ -105,7 +105,7 @@ def check(tree: Node) -> None:
     """Refuse a filter beyond the limits."""
     cost = measure_cost(tree)
     for (measure, hint), limit, count in zip(
-        _HINTS.items(), (OPERATORS, LETTERS, READINGS, CONSTANTS), astuple(cost), strict=True
+        _HINTS.items(), (MAX_OPERATORS, MAX_PATTERN_LETTERS, MAX_READINGS, MAX_CONSTANTS), astuple(cost), strict=True
     ):
         if count > limit:
             raise ParameterError(
@@ -116,86 +116,86 @@ def check(tree: Node) -> None:
             )
 
 
-def _measure_part(node: Node, measured: dict[int, _Part]) -> _Part:
+def _measure_part(node: Node, measured: dict[int, _MeasuredNode]) -> _MeasuredNode:
     """Measure a part, which may occur in the tree several times, and is counted as often."""
     if isinstance(node, Name):
-        return _Part(RowCost())
+        return _MeasuredNode(RowCost())
     if isinstance(node, Constant):
         return _measure_constant(node)
     if id(node) not in measured:
-        measured[id(node)] = _measure_operation(node, [_measure_part(part, measured) for part in node.parts])
+        measured[id(node)] = _measure_operation(node, [_measure_part(part, measured) for part in node.operands])
     return measured[id(node)]
 
 
-def _measure_constant(node: Constant) -> _Part:
+def _measure_constant(node: Constant) -> _MeasuredNode:
     value = node.value
     letters = len(value.encode()) if isinstance(value, str) else 0
     powers = COLUMN_POWERS
     if isinstance(value, int | float | Decimal) and value:
         powers = abs(int(f"{value:e}".partition("e")[2])) + 1
-    return _Part(RowCost(constants=1 + letters // MAX_SHORT_LETTERS), 1 + letters // MAX_BYTES, powers)
+    return _MeasuredNode(RowCost(constants=1 + letters // MAX_SHORT_LETTERS), 1 + letters // MAX_BYTES, powers)
 
 
-def _measure_operation(node: Operation, parts: Sequence[_Part]) -> _Part:
+def _measure_operation(node: Operation, parts: Sequence[_MeasuredNode]) -> _MeasuredNode:
     weight = _weigh(node)
     copies = [weight.copies[min(index, len(weight.copies) - 1)] if weight.copies else 1 for index in range(len(parts))]
-    powers, is_narrowed = _result_powers(node.sort, [part.powers for part in parts])
-    if is_narrowed:  # Writer._narrow: a magnitude BETWEEN two bounds, or 0, and then the number
+    powers, is_narrowed = _result_powers(node.operator, [part.powers for part in parts])
+    if is_narrowed:  # Compiler._narrow: a magnitude BETWEEN two bounds, or 0, and then the number
         copies = [4 * number_of_copies for number_of_copies in copies]
     sizes = [part.size for part in parts]
-    letters = sum(map(len, node.fixed[0].pieces)) if node.fixed and isinstance(node.fixed[0], Pattern) else 0
-    total = RowCost(weight.operators, letters, weight.readings * sum(sizes[: 2 if node.sort == "||" else 1]))
+    letters = sum(map(len, node.options[0].pieces)) if node.options and isinstance(node.options[0], Pattern) else 0
+    total = RowCost(weight.operators, letters, weight.readings * sum(sizes[: 2 if node.operator == "||" else 1]))
     for part, times in zip(parts, copies, strict=True):
         total = total.plus(part.cost, times)
-    return _Part(total, sum(sizes) if node.sort == "||" else max(sizes, default=1), powers)
+    return _MeasuredNode(total, sum(sizes) if node.operator == "||" else max(sizes, default=1), powers)
 
 
-def _result_powers(sort: str, parts: Sequence[int]) -> tuple[int, bool]:
+def _result_powers(operator: str, parts: Sequence[int]) -> tuple[int, bool]:
     """Return the powers of ten of a result, and whether its parts are narrowed to a range first."""
-    if sort in ("+", "-", "*", "/"):
-        combined = _combine_powers(sort, parts)
+    if operator in ("+", "-", "*", "/"):
+        combined = _combine_powers(operator, parts)
         return (
             (combined, False)
-            if combined < POWERS
-            else (_combine_powers(sort, [min(power, COLUMN_POWERS) for power in parts]), True)
+            if combined < MAX_POWERS
+            else (_combine_powers(operator, [min(power, COLUMN_POWERS) for power in parts]), True)
         )
-    return (max(parts), False) if sort in ("CASE", "COALESCE", "ABS") else (READ_TEXT_POWERS, False)
+    return (max(parts), False) if operator in ("CASE", "COALESCE", "ABS") else (READ_TEXT_POWERS, False)
 
 
-def _combine_powers(sort: str, parts: Sequence[int]) -> int:
-    return max(parts) + 17 if sort in ("+", "-") else sum(parts) + 1
+def _combine_powers(operator: str, parts: Sequence[int]) -> int:
+    return max(parts) + 17 if operator in ("+", "-") else sum(parts) + 1
 
 
 def _weigh(node: Operation) -> Weight:
     """Return the weight of an operation with its parts."""
-    sort, parts = node.sort, node.parts
-    base = WEIGHTS[sort]
-    if sort in ("AND", "OR", "COALESCE"):
+    operator, parts = node.operator, node.operands
+    base = WEIGHTS[operator]
+    if operator in ("AND", "OR", "COALESCE"):
         return Weight(max(1, len(parts) - 1))
-    if sort == "CASE":
+    if operator == "CASE":
         return Weight(len(parts) // 2)
-    if sort == "LIKE":
-        pattern = node.fixed[0]
+    if operator == "LIKE":
+        pattern = node.options[0]
         assert isinstance(pattern, Pattern)
-        return Weight(max(1, pattern.tests), pattern.readings, (pattern.tests,))
-    if sort == "CAST" and node.fixed[0] == "text":
+        return Weight(max(1, pattern.test_count), pattern.reading_count, (pattern.test_count,))
+    if operator == "CAST" and node.options[0] == "text":
         return Weight(base.operators, copies=(2,))
-    if sort == "CAST" and node.fixed[0] == "timestamp":  # two patterns, and the parts of a text with a zone
+    if operator == "CAST" and node.options[0] == "timestamp":  # two patterns, and the parts of a text with a zone
         return Weight(12, copies=(8,))
-    if sort == "IN":
+    if operator == "IN":
         other_parts = sum(not isinstance(part, Constant) for part in parts[1:])
         constants = len(parts) - 1 - other_parts
-        comparisons = constants if constants < HASHED else 1  # a short list is compared one by one
-        passes = constants if constants < LOOKED_UP else 2
+        comparisons = constants if constants < MIN_HASHED else 1  # a short list is compared one by one
+        passes = constants if constants < MIN_LOOKED_UP else 2
         readings = max(_text_readings(parts[1:]), passes * max(map(_extra_readings, parts[1:])))
         return Weight(
             comparisons + constants // 200 + other_parts, other_parts + readings, (comparisons + other_parts, 1)
         )
-    if sort == "BETWEEN":
+    if operator == "BETWEEN":
         return Weight(base.operators, 2 * _text_readings(parts), base.copies)
-    if sort in EQUALS and any(isinstance(part, Constant) for part in parts):
+    if operator in EQUALS and any(isinstance(part, Constant) for part in parts):
         return Weight(1, max(map(_extra_readings, parts)))  # texts are compared only if they have the same length
-    return Weight(1, _text_readings(parts)) if sort in EQUALS + ORDERS else base
+    return Weight(1, _text_readings(parts)) if operator in EQUALS + ORDERS else base
 
 
 def _extra_readings(part: Node) -> int:

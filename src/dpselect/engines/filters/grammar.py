@@ -41,7 +41,7 @@ def parse(text: str) -> Node:
     """Parse one condition, within the limits of cost.py."""
     reader = _Reader(text)
     node = reader.expression()
-    if reader.word.sort != "end":
+    if reader.word.kind != "end":
         reader.stop()
     cost.check(node)
     return node
@@ -60,7 +60,7 @@ class _Reader:
     def take(self) -> Word:
         """Return the next word and advance."""
         word = self.word
-        self._position += word.sort != "end"
+        self._position += word.kind != "end"
         return word
 
     def take_if(self, *words: str) -> bool:
@@ -77,7 +77,7 @@ class _Reader:
     def stop(self) -> NoReturn:
         """Refuse the next word."""
         word = self.word
-        if word.sort == "end":
+        if word.kind == "end":
             refuse("one that ends too early", HINT)
         if word.is_(*_OTHER_ROWS):
             refuse(f"{_OTHER_ROWS[word.text.upper()]} at character {word.start + 1}", "it depends on other rows")
@@ -102,7 +102,7 @@ class _Reader:
 
     def _binding_power(self) -> int:
         word = self.word
-        if word.sort not in ("name", "sign"):
+        if word.kind not in ("name", "sign"):
             return 0
         sign = word.text.upper()
         return _COMPARED if sign in (*_COMPARISONS, *_TESTS, "NOT") else _POWERS.get(sign, 0)
@@ -112,7 +112,7 @@ class _Reader:
             return Operation("NOT", (self.expression(_NOT),))
         if self.word.is_("-", "+"):
             negative = self.take().text == "-"
-            if self.word.sort == "number":
+            if self.word.kind == "number":
                 return self._parse_casts(Constant(parse_number(self.take().text, -1 if negative else 1)))
             inner = self.expression(_SIGNED)
             return Operation("-", (Constant(0), inner)) if negative else inner
@@ -164,7 +164,7 @@ class _Reader:
         if test == "IN":
             self.expect("(")
             return Operation("IN", (left, *self._parse_list()))
-        if self.word.sort != "text":
+        if self.word.kind != "text":
             refuse(f"{test} with something other than a text", "write the pattern itself: LIKE 'a%'")
         pattern = parse_text(_unquote(self.take().text))
         if self.word.is_("ESCAPE"):
@@ -177,11 +177,11 @@ class _Reader:
 
     def _parse_primary(self) -> Node:
         word = self.take()
-        if word.sort == "number":
+        if word.kind == "number":
             return Constant(parse_number(word.text))
-        if word.sort == "text":
+        if word.kind == "text":
             return Constant(parse_text(_unquote(word.text)))
-        if word.sort == "quoted":
+        if word.kind == "quoted":
             return Name(_unquote(word.text), quoted=True, span=word.span)
         if word.is_("("):
             if self.word.is_("SELECT", "WITH"):
@@ -189,11 +189,11 @@ class _Reader:
             node = self.expression()
             self.expect(")")
             return node
-        if word.sort == "name" and word.text.upper() not in _RESERVED | {"SELECT", "FROM"}:
+        if word.kind == "name" and word.text.upper() not in _RESERVED | {"SELECT", "FROM"}:
             return self._parse_named(word)
         if word.is_("CASE"):
             return self._parse_case()
-        self._position -= word.sort != "end"
+        self._position -= word.kind != "end"
         return self.stop()
 
     def _parse_named(self, word: Word) -> Node:
@@ -202,7 +202,7 @@ class _Reader:
             return self._parse_call(name)
         if name in _CONSTANTS:
             return Constant(_CONSTANTS[name])
-        if self.word.sort == "text" and name in ("DATE", "TIMESTAMP"):
+        if self.word.kind == "text" and name in ("DATE", "TIMESTAMP"):
             text = _unquote(self.take().text)
             return Constant(parse_day(text) if name == "DATE" else parse_moment(text))
         return Name(word.text, span=word.span)

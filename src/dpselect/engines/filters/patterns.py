@@ -33,17 +33,17 @@ class Pattern:
         return cls(tuple(tuple(None if letter == "_" else letter for letter in piece) for piece in pieces))
 
     @property
-    def first(self) -> Piece:
+    def first_piece(self) -> Piece:
         """The piece at the start of the text, if the pattern goes on."""
         return self.pieces[0]
 
     @property
-    def last(self) -> Piece:
+    def last_piece(self) -> Piece:
         """The piece at the end of the text."""
         return self.pieces[-1]
 
     @property
-    def between(self) -> list[str]:
+    def inner_texts(self) -> list[str]:
         """The plain texts between the two, in order."""
         return ["".join(map(str, piece)) for piece in self.pieces[1:-1] if piece]
 
@@ -53,23 +53,25 @@ class Pattern:
         return all(map(is_plain, self.pieces))
 
     @property
-    def tests(self) -> int:
+    def test_count(self) -> int:
         """The number of times that a test names the text, at least 1."""
         if len(self.pieces) == 1:
             return 1
-        ends = bool(self.first) + bool(self.last)
-        return max(1, ends + (ends == 2) + (2 if self.between and ends else bool(self.between)))
+        ends = bool(self.first_piece) + bool(self.last_piece)
+        return max(1, ends + (ends == 2) + (2 if self.inner_texts and ends else bool(self.inner_texts)))
 
     @property
-    def readings(self) -> int:
+    def reading_count(self) -> int:
         """The largest number of readings of a text: letters at any position are compared again and again.
 
         8 of them are one reading more; if several pieces follow one another, 4.
         """
-        letters_per_reading = 8 if len(self.between) == 1 else 4
-        search_readings = sum(1 + -(-len(piece) // letters_per_reading) for piece in self.between)
+        letters_per_reading = 8 if len(self.inner_texts) == 1 else 4
+        search_readings = sum(1 + -(-len(piece) // letters_per_reading) for piece in self.inner_texts)
         return (
-            self.tests + search_readings + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
+            self.test_count
+            + search_readings
+            + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
         )
 
     def text(self, escape: str = "") -> str:
@@ -97,52 +99,52 @@ class Matcher:
 
     literal: Callable[[str], str]
     contains: str
-    starts: str | None = None  # a plain piece at the start; None: LIKE
-    ends: str | None = None  # at the end; None: a comparison with the last letters
+    starts_with: str | None = None  # a plain piece at the start; None: LIKE
+    ends_with: str | None = None  # at the end; None: a comparison with the last letters
     escape: str = ""  # makes the next letter of LIKE plain
-    begins_by_left: bool = False  # compare the first letters where a piece at the start has `_`; else LIKE
-    several: Callable[[str, list[str]], str] | None = None  # plain texts, one after the other; None: LIKE
+    compares_start_by_left: bool = False  # compare the first letters where a piece at the start has `_`; else LIKE
+    contains_in_order: Callable[[str, list[str]], str] | None = None  # plain texts, one after the other; None: LIKE
 
     def compile_pattern(self, sql: str, pattern: Pattern) -> str:
         """Compile the condition that a text matches the pattern."""
-        first, last, between = pattern.first, pattern.last, pattern.between
+        first, last, between = pattern.first_piece, pattern.last_piece, pattern.inner_texts
         if len(pattern.pieces) == 1:
-            return self._is(sql, first)
-        tests = [self._begins(sql, first)] * bool(first) + [self._ends(sql, last)] * bool(last)
+            return self._equals(sql, first)
+        tests = [self._starts_with(sql, first)] * bool(first) + [self._ends_with(sql, last)] * bool(last)
         ends = len(first) + len(last)
         if first and last:
             tests.append(f"length({sql}) >= {ends}")
         if between:
             # PostgreSQL fails for a length below 0.
             inner = f"substring({sql}, {len(first) + 1}, greatest(CAST(length({sql}) AS INTEGER) - {ends}, 0))"
-            tests.append(self._holds(inner if ends else sql, between))
-        return f"({' AND '.join(tests)})" if tests else self._begins(sql, ())
+            tests.append(self._contains(inner if ends else sql, between))
+        return f"({' AND '.join(tests)})" if tests else self._starts_with(sql, ())
 
-    def _is(self, sql: str, piece: Piece) -> str:
+    def _equals(self, sql: str, piece: Piece) -> str:
         if None in piece:
             return f"{sql} LIKE {self.literal(escape_piece(piece, self.escape))}"
-        return f"{sql} = {self._plain(piece)}"
+        return f"{sql} = {self._plain_literal(piece)}"
 
-    def _begins(self, sql: str, piece: Piece) -> str:
-        if self.starts is not None and None not in piece:
-            return self.starts.format(sql, self._plain(piece))
-        if self.begins_by_left:
-            return self._is(f"left({sql}, {len(piece)})", piece)
+    def _starts_with(self, sql: str, piece: Piece) -> str:
+        if self.starts_with is not None and None not in piece:
+            return self.starts_with.format(sql, self._plain_literal(piece))
+        if self.compares_start_by_left:
+            return self._equals(f"left({sql}, {len(piece)})", piece)
         return f"{sql} LIKE {self.literal(escape_piece(piece, self.escape) + '%')}"
 
-    def _ends(self, sql: str, piece: Piece) -> str:
-        if self.ends is not None and None not in piece:
-            return self.ends.format(sql, self._plain(piece))
-        return self._is(f"right({sql}, {len(piece)})", piece)
+    def _ends_with(self, sql: str, piece: Piece) -> str:
+        if self.ends_with is not None and None not in piece:
+            return self.ends_with.format(sql, self._plain_literal(piece))
+        return self._equals(f"right({sql}, {len(piece)})", piece)
 
-    def _holds(self, sql: str, texts: list[str]) -> str:
+    def _contains(self, sql: str, texts: list[str]) -> str:
         if len(texts) == 1:
             return self.contains.format(sql, self.literal(texts[0]))
-        if self.several is not None:
-            return self.several(sql, texts)
+        if self.contains_in_order is not None:
+            return self.contains_in_order(sql, texts)
         escaped = "%".join(escape_piece(tuple(text), self.escape) for text in texts)
         return f"{sql} LIKE {self.literal(f'%{escaped}%')}"
 
-    def _plain(self, piece: Piece) -> str:
+    def _plain_literal(self, piece: Piece) -> str:
         """Return a piece whose letters all match themselves as a literal."""
         return self.literal("".join(map(str, piece)))

@@ -45,13 +45,13 @@ class Constant:
 class Operation:
     """An operation by its name in operations.py, its operands, and its constant arguments."""
 
-    sort: str
-    parts: tuple[Node, ...]
-    fixed: tuple[object, ...] = ()
+    operator: str
+    operands: tuple[Node, ...]
+    options: tuple[object, ...] = ()
     depth: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max((part.depth for part in self.parts if isinstance(part, Operation)), default=0)
+        depth = 1 + max((part.depth for part in self.operands if isinstance(part, Operation)), default=0)
         if depth > _DEPTH:
             refuse("one that is nested too deep")
         object.__setattr__(self, "depth", depth)
@@ -81,7 +81,7 @@ def name_nodes(node: Node) -> Iterator[Name]:
             yield part
         elif isinstance(part, Operation) and id(part) not in visited:
             visited.add(id(part))
-            unvisited += reversed(part.parts)
+            unvisited += reversed(part.operands)
 
 
 def quotes_hint(name: str, hint: str | None) -> str:
@@ -121,7 +121,7 @@ def canonical(tree: Node, columns: Mapping[str, tuple[str, str]]) -> str:
             return ["column", *columns[node.name]]
         if isinstance(node, Constant):
             return ["constant", _to_plain(node.value)]
-        return ["operation", node.sort, _to_plain(node.fixed), [index_node(part) for part in node.parts]]
+        return ["operation", node.operator, _to_plain(node.options), [index_node(part) for part in node.operands]]
 
     index_node(tree)
     return f"[{GRAMMAR},[{','.join(index_of_text)}]]"

@@ -53,7 +53,7 @@ class Value:
     type_name: str = ""  # of a column: the type of constants that are compared with it
 
     @property
-    def operand(self) -> str:
+    def operand_sql(self) -> str:
         """The SQL for everything but comparisons."""
         return self.safe or self.sql
 
@@ -130,7 +130,7 @@ def to_double(value: Value, spelling: Spelling) -> Value:
         sql = f"CASE WHEN {in_range} THEN CAST({value.sql} AS {spelling.double}) END"
         return Value("double", sql, value.description, low=-MAX_DOUBLE_POWER, high=MAX_DOUBLE_POWER)
     sql = spelling.as_double(
-        value.operand, exactly=value.max_magnitude <= 2**53 or (value.max_magnitude <= 2**64 and not value.scale)
+        value.operand_sql, exactly=value.max_magnitude <= 2**53 or (value.max_magnitude <= 2**64 and not value.scale)
     )
     return Value(
         "double", sql, value.description, low=-value.scale, high=len(str(value.max_magnitude)) - value.scale + 1
@@ -151,7 +151,7 @@ def as_exact(value: Value, max_magnitude: int, scale: int, spelling: Spelling) -
     """Compile an exact number to the type of numbers up to `max_magnitude`, with `scale` digits after the point."""
     if value.max_magnitude is None:
         refuse_any_size(value)
-    return f"CAST({value.operand} AS {exact_type(max_magnitude, scale, spelling)})"
+    return f"CAST({value.operand_sql} AS {exact_type(max_magnitude, scale, spelling)})"
 
 
 def exact_type(max_magnitude: int, scale: int, spelling: Spelling) -> str:
@@ -204,7 +204,9 @@ def _comparable_texts(values: Sequence[Value], spelling: Spelling, *, ordered: b
     """
     is_one_equality = not ordered and sum(value.constant is None for value in values) == 1
     columns = (
-        spelling.binary(value.sql if is_one_equality else value.operand) for value in values if value.constant is None
+        spelling.binary(value.sql if is_one_equality else value.operand_sql)
+        for value in values
+        if value.constant is None
     )
     return [next(columns) if value.constant is None else value.sql for value in values]
 
@@ -248,8 +250,8 @@ def _read_text(value: Value, spelling: Spelling, *, is_day: bool) -> Value:
 def as_moment(value: Value, spelling: Spelling) -> Value:
     """Convert a date to its midnight."""
     if value.kind == "timestamp":
-        return replace(value, sql=value.operand, safe="")
-    return Value("timestamp", f"CAST({value.operand} AS {spelling.timestamp})", value.description)
+        return replace(value, sql=value.operand_sql, safe="")
+    return Value("timestamp", f"CAST({value.operand_sql} AS {spelling.timestamp})", value.description)
 
 
 def refuse_misfit(values: Sequence[Value], suggestion: str = "") -> NoReturn:

@@ -44,7 +44,7 @@ _REFUSED_STARTS = {
 class Word:
     """A piece of the text, with its position."""
 
-    sort: str  # name, quoted, text, number, sign, or end
+    kind: str  # name, quoted, text, number, sign, or end
     text: str
     start: int
 
@@ -55,7 +55,7 @@ class Word:
 
     def is_(self, *words: str) -> bool:
         """Return whether it is one of these signs or unquoted words, which are in capitals."""
-        return self.sort in ("name", "sign") and self.text.upper() in words
+        return self.kind in ("name", "sign") and self.text.upper() in words
 
 
 def split_words(text: str) -> list[Word]:

@@ -133,7 +133,9 @@ class PostgresWorkspace:
             if progress is not None:
                 progress(None)
 
-        return run_interruptible(work, tell=report_progress, stop=self._cancel, fixed_error=self._fixed_error)
+        return run_interruptible(
+            work, report_progress=report_progress, interrupt=self._cancel, fixed_error=self._fixed_error
+        )
 
     def _cancel(self) -> None:
         import psycopg

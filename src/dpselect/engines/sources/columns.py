@@ -25,25 +25,28 @@ _UNITS = ("s", "ms", "us", "ns")
 
 
 @dataclass(frozen=True, repr=False)
-class Narrowed:
+class ScannableColumns:
     """Some columns as DuckDB scans them, named c0, c1, ..., and which of them have no declared type."""
 
     rows: object
-    loose: frozenset[str]
+    untyped: frozenset[str]
 
 
-def narrow_dict(columns: Mapping[str, Any], *, empty: bool) -> Narrowed:
+def scannable_dict(columns: Mapping[str, Any], *, empty: bool) -> ScannableColumns:
     """Return the columns of a dict by name: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
     read = [_column(name, values, empty=empty) for name, values in columns.items()]
-    if len({len(column) for column, _ in read}) > 1 or len({_size(values) for values in columns.values()}) > 1:
+    if (
+        len({len(column) for column, _ in read}) > 1
+        or len({_length_if_known(values) for values in columns.values()}) > 1
+    ):
         raise DataError("the columns of a dict must have the same length")
     loose = frozenset(f"c{index}" for index, (_, loose) in enumerate(read) if loose)
-    return Narrowed({f"c{index}": column for index, (column, _) in enumerate(read)}, loose)
+    return ScannableColumns({f"c{index}": column for index, (column, _) in enumerate(read)}, loose)
 
 
 def _column(name: str, values: Any, *, empty: bool) -> tuple[Array, bool]:
     """Return the values as DuckDB scans them, and whether they have no declared type: then they are encoded."""
-    if isinstance(values, range) and _fits(values):
+    if isinstance(values, range) and _fits_int64(values):
         values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
     elif not isinstance(values, np.ndarray) and isinstance(getattr(values, "dtype", None), np.dtype):
         values = np.asarray(values)
@@ -59,7 +62,7 @@ def _column(name: str, values: Any, *, empty: bool) -> tuple[Array, bool]:
         return encode_texts(array.tolist()), False
     if kind not in "biufM":
         raise refused_type(name, array.dtype.name, cast_hint("numpy", array.dtype.name, name))
-    return _moments(scannable_array(array)) if kind == "M" else scannable_array(array), False
+    return _without_far_moments(scannable_array(array)) if kind == "M" else scannable_array(array), False
 
 
 def scannable_array(array: Array) -> Array:
@@ -76,10 +79,12 @@ def scannable_array(array: Array) -> Array:
     return array.astype(object)
 
 
-def _moments(array: Array) -> Array:
+def _without_far_moments(array: Array) -> Array:
     """Return the moments; those beyond the years 1 to 9999 are missing: DuckDB fails where it converts one of them."""
-    inside = _within_years(array)
-    return array if inside.all() else np.where(inside, array, np.datetime64("NaT")).astype(array.dtype)
+    is_within_years = _within_years(array)
+    return (
+        array if is_within_years.all() else np.where(is_within_years, array, np.datetime64("NaT")).astype(array.dtype)
+    )
 
 
 def _within_years(array: Array) -> npt.NDArray[np.bool_]:
@@ -88,11 +93,11 @@ def _within_years(array: Array) -> npt.NDArray[np.bool_]:
     return inside
 
 
-def _fits(values: range) -> bool:
+def _fits_int64(values: range) -> bool:
     return min(values.start, values.stop) >= -(2**63) and max(values.start, values.stop) < 2**63
 
 
-def _size(values: object) -> int:
+def _length_if_known(values: object) -> int:
     return len(values) if isinstance(values, Sized) else -1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dpselect.engines.filters.column_names import make_unique
-from dpselect.engines.sources.columns import Narrowed
+from dpselect.engines.sources.columns import ScannableColumns
 from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.refused_types import GENERAL, refused_type
 from dpselect.errors import DataError, SourceError
@@ -72,7 +72,7 @@ def open_delta_rows(table: Any, address: str | None = None) -> Frame:
     schema = pyarrow.schema(table.schema().to_arrow())
     files = _files(table, system, f"{folder.rstrip('/')}/")
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         fields = [schema.field(position) for position in positions]
         for field in fields:
             if pyarrow.types.is_nested(field.type):

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from dpselect.engines.filters.column_names import make_unique
-from dpselect.engines.sources.columns import Narrowed, declared_type, narrow_dict, scannable_array, to_readable
+from dpselect.engines.sources.columns import (
+    ScannableColumns,
+    declared_type,
+    scannable_array,
+    scannable_dict,
+    to_readable,
+)
 from dpselect.engines.sources.objects import encode_texts, encode_values
 from dpselect.engines.sources.polars_counts import count_users
 from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type
@@ -47,7 +53,7 @@ class Frame:
 
     names: tuple[str, ...]
     """The columns, told apart without letter case."""
-    select_columns: Callable[[Sequence[int], bool], Narrowed]
+    select_columns: Callable[[Sequence[int], bool], ScannableColumns]
     """From indices of columns to these as c0, c1, ... for one query of DuckDB; no rows if the second is true."""
     count_users: Callable[[int, int, int | None], Any] = lambda _user, _item, _max_items: None
     """The items i and how many users n each has, from indices of columns; None where DuckDB must count."""
@@ -58,7 +64,7 @@ def frame_of(source: Any) -> Frame | None:
     if isinstance(source, Mapping):
         names = _unique_names(source)
         return Frame(
-            names, lambda positions, empty: narrow_dict(_select_columns(source, names, positions), empty=empty)
+            names, lambda positions, empty: scannable_dict(_select_columns(source, names, positions), empty=empty)
         )
     for package, classes, build in _FRAME_BUILDERS:
         module = sys.modules.get(package)
@@ -95,7 +101,7 @@ def stream_of(
     *,
     empty: bool,
     library: str = "",
-) -> Narrowed:
+) -> ScannableColumns:
     """Return batches of columns in types that DuckDB reads; `library` is the caller's, `loose` columns have no type."""
     arrow = sys.modules["pyarrow"]
     types_read = [
@@ -109,7 +115,7 @@ def stream_of(
         for batch in arrow.table(columns, names).to_batches(_ROWS_PER_BATCH)
     )
     unknown = frozenset(f"c{index}" for index, is_loose in enumerate(is_untyped) if is_loose)
-    return Narrowed(arrow.RecordBatchReader.from_batches(schema, rows), unknown)
+    return ScannableColumns(arrow.RecordBatchReader.from_batches(schema, rows), unknown)
 
 
 # ---- streams of Arrow data
@@ -122,7 +128,7 @@ def _frame_of_stream(source: Any) -> Frame:
         raise SourceError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
     names = _unique_names(_open_reader(source).schema.names)
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         reader = _open_reader(source)
         batches = ([batch.column(position) for position in positions] for batch in reader)
         types = [declared_type(reader.schema.field(position), names[position], "pyarrow") for position in positions]
@@ -153,7 +159,7 @@ def _frame_of_dataset(source: Any) -> Frame:
     schema, partitioning = source.schema, source.partitioning
     names, parts = _unique_names(schema.names), set() if partitioning is None else {*partitioning.schema.names}
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         fields = [schema.field(position) for position in positions]
         for field in (field for field in fields if field.name not in parts):
             for fragment in fragments:  # or a value that does not fit would stop everybody's question
@@ -180,7 +186,7 @@ def _frame_of_polars(frame: Any) -> Frame:
     """Return a polars DataFrame or LazyFrame. A lazy one is collected for each question, these columns only."""
     names = _unique_names(frame.collect_schema().names())
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         polars, dtypes = sys.modules["polars"], frame.collect_schema().dtypes()
         loose = [dtypes[position] == polars.Object for position in positions]
         rows = frame.lazy().select(polars.nth(position).alias(f"c{index}") for index, position in enumerate(positions))
@@ -220,7 +226,7 @@ def _frame_of_pandas(frame: Any) -> Frame:
     names = _unique_names(frame.columns)
     _require_pyarrow(frame)
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         pieces, loose = zip(
             *(_slice_reader(frame.iloc[:, position], names[position]) for position in positions), strict=True
         )
@@ -305,7 +311,7 @@ def _frame_of_collected(frame: Any) -> Frame:
     """Return a frame of Dask, Modin, cuDF or SQLFrame; a lazy one is collected for each question, by columns."""
     names = frame.collect_schema().names()
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         selected = frame.select(names[position] for position in positions)
         selected = (selected.head(0) if empty else selected).lazy()
         if frame.implementation.name in _PANDAS_IMPLEMENTATIONS:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote
 from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources import iceberg_catalogs
-from dpselect.engines.sources.columns import Narrowed
+from dpselect.engines.sources.columns import ScannableColumns
 from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.iceberg_tables import local_path, open_table, plan_files, state_files
 from dpselect.engines.sources.tables import (
@@ -37,7 +37,7 @@ def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
     """Return a table of this schema; `read` opens a new RecordBatchReader of the columns at some positions."""
     names = tuple(make_unique(schema.names))
 
-    def narrow(positions: Sequence[int], empty: bool) -> Narrowed:
+    def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         distinct = sorted(set(positions))
         indices = [distinct.index(position) for position in positions]
         batches = (

@@ -24,8 +24,8 @@ def count_users(frame: Any, user: int, item: int, max_items: int | None = None) 
     types = rows.collect_schema()
     if not set(types.dtypes()) <= {getattr(polars, name) for name in _PLAIN}:
         return None
-    for name, sort in types.items():
-        rows = _sound(rows, polars.col(name), sort)
+    for name, dtype in types.items():
+        rows = _with_readable_values(rows, polars.col(name), dtype)
     users = polars.col("u").n_unique().cast(polars.Int64).alias("n")
     counts = rows.drop_nulls().group_by("i").agg(users)
     n = polars.col("n")
@@ -35,12 +35,12 @@ def count_users(frame: Any, user: int, item: int, max_items: int | None = None) 
         return None
 
 
-def _sound(rows: Any, column: Any, sort: Any) -> Any:
+def _with_readable_values(rows: Any, column: Any, dtype: Any) -> Any:
     """Return the rows without what is missing; invalid text, which polars takes from others, is an error."""
     polars = sys.modules["polars"]
-    if sort == polars.Date:
+    if dtype == polars.Date:
         return rows.filter(column.is_between(datetime.date.min, datetime.date.max))
-    if sort == polars.String:
+    if dtype == polars.String:
         short = rows.filter(column.str.len_bytes() <= MAX_VALUE_BYTES)
         return short.with_columns(column.cast(polars.Binary).cast(polars.String))
     return rows

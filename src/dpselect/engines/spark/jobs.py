@@ -82,8 +82,8 @@ class SparkWork:
 
         return run_interruptible(
             self._inheriting(run_in_group),
-            tell=report_progress,
-            stop=cancel,
+            report_progress=report_progress,
+            interrupt=cancel,
             fixed_error=lambda error: fixed_error(error, self.display_name),
             name=_THREAD,
         )

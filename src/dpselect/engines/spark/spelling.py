@@ -21,8 +21,8 @@ _MATCHER = Matcher(
     "contains({}, {})",
     "startswith({}, {})",
     "endswith({}, {})",
-    begins_by_left=True,
-    several=_holds_several,
+    compares_start_by_left=True,
+    contains_in_order=_holds_several,
 )
 
 SPARK_SPELLING = Spelling(

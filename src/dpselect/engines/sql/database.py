@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.keys import Key as KeyNames
-from dpselect._ground.keys import key_columns, parameters_of_columns
+from dpselect._ground.keys import Key, key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import OpenSource
 from dpselect.engines.sql.port import Columns, CompiledKey, Dialect, Int64, Row, SqlType, int64
@@ -41,8 +40,8 @@ class ReadRequest:
     `numbers` are the columns of weights and of measures, each with the parameter that names it.
     """
 
-    user: KeyNames
-    item: KeyNames
+    user: Key
+    item: Key
     by: tuple[str, ...] = ()
     condition: RowFilter | None = None
     periods: Periods | None = None

@@ -21,8 +21,7 @@ from dpselect._ground.domain import (
     refuse_large_domain,
     refuse_other_width,
 )
-from dpselect._ground.keys import Key as Names
-from dpselect._ground.keys import typed_label
+from dpselect._ground.keys import Key, typed_label
 from dpselect._ground.parameters import Progress, whole_number
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import OpenSource, PerUser, Tally
@@ -84,8 +83,8 @@ class SqlEngine:
         open_database: Callable[[Address, ReadRequest], Database],
         address: Address,
         *,
-        user: Names,
-        item: Names,
+        user: Key,
+        item: Key,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,

@@ -24,14 +24,13 @@ from decimal import Decimal
 from typing import Any
 
 from dpselect.engines.sql.port import CompiledKey, Dialect, SortedText, SqlType, label_or_unparsed
+from dpselect.engines.sql.questions import fill_template
 from dpselect.errors import DataError
 
 STRUCT_TYPE = "STRUCT"
 COLUMN_SEPARATOR = "\x01\x01"
-ESCAPED_CHARACTERS = {
-    "\x01": "\x01\x03",
-    "\x00": "\x01\x02",
-}  # what replaces characters that are not above the separator
+# What replaces characters that are not above the separator.
+ESCAPED_CHARACTERS = {"\x01": "\x01\x03", "\x00": "\x01\x02"}
 _ESCAPED = re.compile("\x01([\x02\x03])")
 TypedColumn = tuple[str, SqlType]
 """The SQL of a column, and its type."""
@@ -39,34 +38,28 @@ TypedColumn = tuple[str, SqlType]
 
 def compile_key(columns: Sequence[TypedColumn], dialect: Dialect) -> CompiledKey:
     """Return the key of one column, or of several."""
-    present_condition = " AND ".join(_fill(sql_type.present_condition, sql) for sql, sql_type in columns)
-    nameable_condition = " AND ".join(
-        _fill(sql_type.nameable_condition or sql_type.present_condition, sql) for sql, sql_type in columns
-    )
-    types = [sql_type for _, sql_type in columns]
     if not columns:
-        return CompiledKey(
-            "0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, to_label=lambda _: ()), ()
-        )
-    if len(columns) == 1:
-        return CompiledKey(
-            _fill(types[0].canonical_form, columns[0][0]), present_condition, nameable_condition, types[0], (types[0],)
-        )
-    canonical_form = concatenate_values(
-        [_fill(sql_type.canonical_form, sql) for sql, sql_type in columns], types, dialect
-    )
-    return CompiledKey(
-        canonical_form, present_condition, nameable_condition, combined_type(types, dialect), tuple(types)
-    )
+        no_columns = SqlType("no columns", "other", "{}", "", None, to_label=lambda _: ())
+        return CompiledKey("0", "TRUE", "TRUE", no_columns, ())
+    types = tuple(sql_type for _, sql_type in columns)
+    forms, present, nameable = [], [], []
+    for sql, sql_type in columns:
+        forms.append(fill_template(sql_type.canonical_form, sql))
+        present.append(fill_template(sql_type.present_condition, sql))
+        nameable.append(fill_template(sql_type.nameable_condition or sql_type.present_condition, sql))
+    is_one = len(columns) == 1
+    canonical_form = forms[0] if is_one else concatenate_values(forms, types, dialect)
+    key_type = types[0] if is_one else combined_type(types, dialect)
+    return CompiledKey(canonical_form, " AND ".join(present), " AND ".join(nameable), key_type, types)
 
 
 def concatenate_values(canonical_forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
     """Compile several values in their canonical form to one value."""
     if dialect.struct is not None:
-        return _fill(dialect.struct, ", ".join(f"k{index} := {form}" for index, form in enumerate(canonical_forms)))
-    return _join_texts(
-        [_compile_text(form, sql_type, dialect) for form, sql_type in zip(canonical_forms, types, strict=True)], dialect
-    )
+        fields = [f"k{index} := {form}" for index, form in enumerate(canonical_forms)]
+        return fill_template(dialect.struct, ", ".join(fields))
+    texts = [_compile_text(form, sql_type, dialect) for form, sql_type in zip(canonical_forms, types, strict=True)]
+    return _join_texts(texts, dialect)
 
 
 def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
@@ -120,7 +113,7 @@ def _make_text_reader(to_labels: Sequence[Callable[[str], object]]) -> Callable[
 
 def _compile_text(canonical_form: str, sql_type: SqlType, dialect: Dialect) -> str:
     """Compile one value to a text without what separates values."""
-    text = _fill(_sorted_text(sql_type, dialect).text_sql, canonical_form)
+    text = fill_template(_sorted_text(sql_type, dialect).text_sql, canonical_form)
     if not sql_type.is_text:
         return text
     for character in dialect.low_characters:
@@ -138,10 +131,6 @@ def _sorted_text(sql_type: SqlType, dialect: Dialect) -> SortedText:
         hint = "cast it to text or to a whole number in a view, and name the view as the table"
         raise DataError(f"a column of type {sql_type.name} cannot be one of several columns of a user or an item", hint)
     return sorted_text
-
-
-def _fill(template: str, expression: str) -> str:
-    return template.replace("{}", expression)
 
 
 DIGITS, COMPLEMENTS = "0123456789", "9876543210"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, inverse, sets_of
+from dpselect.aggregates.user_sets import CODE_LIMIT, MAX_ROWS, Int64, UserSets, inverse, sets_of
 from dpselect.engines.memory import available_bytes, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
@@ -61,8 +61,8 @@ def number_user_sets(
     """Return the sets with users and items numbered by the database, and a function that lists items by their codes."""
     pairs = database.keep(questions.distinct_pairs(rows, database.dialect), progress=progress)
     memory = available_bytes()
-    max_pairs = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
-    coded = database.columns(questions.coded_pairs(pairs, LOW, max_pairs + 1), ("pair",), progress=progress)
+    max_pairs = MAX_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MAX_ROWS)
+    coded = database.columns(questions.coded_pairs(pairs, CODE_LIMIT, max_pairs + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])
     if len(numbers) > max_pairs:
         pair_count = database.rows(questions.number_of_pairs(pairs), progress=progress)[0][0]
@@ -77,7 +77,7 @@ def number_user_sets(
 
 def _count_items(pairs: Int64) -> int:
     """Return the number of items, which are numbered from 0 without a gap."""
-    return int((pairs & (LOW - 1)).max()) + 1 if len(pairs) else 0
+    return int((pairs & (CODE_LIMIT - 1)).max()) + 1 if len(pairs) else 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -37,7 +37,7 @@ class FrameScan(Scan):
         if not type_names:
             raise DataError("a column of this frame is of a type that cannot be read", GENERAL)
         for index, column in enumerate(columns):
-            self.column_types[column] = OBJECT if f"c{index}" in empty.loose else type_names[f"c{index}"]
+            self.column_types[column] = OBJECT if f"c{index}" in empty.untyped else type_names[f"c{index}"]
         return {column: self.column_types[column] for column in columns}
 
     @contextmanager
