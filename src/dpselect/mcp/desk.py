@@ -10,7 +10,7 @@ from dpselect._ground.parameters import suggest_parameter
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError
 from dpselect.release.release import Release
-from dpselect.remote.problems import LISTS
+from dpselect.remote.problems import WHERE_LISTED
 from dpselect.remote.remote import Remote
 from dpselect.remote.waiting import RUNNING, RemoteJob
 
@@ -61,7 +61,7 @@ def describe_error(error: DpselectError) -> str:
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."
     sentence = _use_json_words(error)
-    for phrase in ("GET /v1/data has", LISTS):  # as this process, and as a gateway, writes it
+    for phrase in ("GET /v1/data has", WHERE_LISTED):  # as this process, and as a gateway, writes it
         sentence = sentence.replace(phrase, "the tool data has")
     is_owners_right = "owner" in getattr(error, "must", "") and "double quotes" not in sentence
     return f"{'fix' if isinstance(error, ParameterError) and not is_owners_right else 'refused'}: {sentence}"

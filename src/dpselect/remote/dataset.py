@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 Body = dict[str, Any]
-_TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
-_BOUND = ("max_items_per_user",)
+_TRIAL_EPSILONS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
+_FACTS_OF_QUESTION = ("max_items_per_user",)
 
 
 @check_keywords
@@ -90,13 +90,13 @@ class RemoteDataset(Verbs):
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        _check(progress, fresh=fresh)
+        _check_options(progress, fresh=fresh)
         check_question(question)
-        return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
+        return self._answer(question.verb, question_body(question, payment, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        _check(progress, fresh=fresh)
-        return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
+        _check_options(progress, fresh=fresh)
+        return self._answer(plan.verb, plan_body(plan, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
         if "logging" in sys.modules:
@@ -106,26 +106,26 @@ class RemoteDataset(Verbs):
         return ask_question(self.wire, body, progress)
 
 
-def _check(progress: object, *, fresh: object) -> None:
+def _check_options(progress: object, *, fresh: object) -> None:
     parameters.check_callable("progress", progress)
     parameters.flag("fresh", fresh)
 
 
-def _again(*, fresh: bool) -> Body:
+def _fresh_field(*, fresh: bool) -> Body:
     return {"fresh": True} if fresh else {}
 
 
 # ---- questions as bodies of requests, planned here first, so that a mistake costs no round trip -----------------
 
 
-def body_of_plan(plan: Plan, rows: RemoteDataset) -> Body:
+def plan_body(plan: Plan, rows: RemoteDataset) -> Body:
     """Return the body of a question that was planned beforehand, with all it holds."""
-    plan = plan.of(rows, _BOUND)
+    plan = plan.of(rows, _FACTS_OF_QUESTION)
     warn_if_weak(plan.ceiling)
     return plan.to_dict() | _row_fields(plan.question, rows)
 
 
-def body_of(question: Question, payment: Payment, rows: RemoteDataset) -> Body:
+def question_body(question: Question, payment: Payment, rows: RemoteDataset) -> Body:
     """Return the body of a question at a price. What was left out stays so: the owner may have declared it."""
     verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
     facts = verb_plan.facts_of(rows, question)
@@ -161,10 +161,10 @@ def _fill_undeclared(question: Question) -> Question:
 
 def _plan_at_any_epsilon(plan_class: type[Plan], question: Question, payment: Payment, facts: Any) -> Plan:
     """Plan a question at some epsilon, because only the gateway knows the epsilon of the share."""
-    for epsilon in _TRIALS[:-1]:
+    for epsilon in _TRIAL_EPSILONS[:-1]:
         try:
             return plan_class(question=question, payment=Payment(epsilon=epsilon, delta=payment.delta), facts=facts)
         except ParameterError as error:
             if not error.parameter.startswith("epsilon"):
                 raise
-    return plan_class(question=question, payment=Payment(epsilon=_TRIALS[-1], delta=payment.delta), facts=facts)
+    return plan_class(question=question, payment=Payment(epsilon=_TRIAL_EPSILONS[-1], delta=payment.delta), facts=facts)
