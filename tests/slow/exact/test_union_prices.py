@@ -175,7 +175,7 @@ def worst(case, order, price):
     query, (_, small, added) = asked(case), CASES[case]
     found = []
     with ctx.workprec(BITS):
-        hidden = enclose(query.for_union(1)[1] / 4)
+        hidden = enclose(query.price_of_union(1)[1] / 4)
         top = enclose(Fraction(query.epsilon)).exp()
         p, q = law_of(case, (*small, added)), law_of(case, small)
         common = {item for items in small for item in items}
@@ -217,15 +217,15 @@ def test_a_bound_chosen_in_a_budget_has_one_kind_of_price(epsilon, monkeypatch):
     monkeypatch.setattr(bound, "BOUNDS", (1, 2, 3, 5, 20))
     monkeypatch.setattr(terms, "BOUNDS", (1, 2, 3, 5, 20))
     query = plan_of("union", epsilon=epsilon, delta="1e-6", counts=True)
-    own = query.shared.order
+    own = query.shared_budget.order
     for order in (2, own // 2, own):
-        found = [renyi(query, most, order) for most in query.choice.bounds]
+        found = [renyi(query, most, order) for most in query.bound_choice.bounds]
         assert max(found) <= renyi(query, None, order)
-        spent = [one - divergence(BoundedRange(query.for_bound), order) for one in found[1:]]
+        spent = [one - divergence(BoundedRange(query.epsilon_for_bound), order) for one in found[1:]]
         assert max(spent) <= query.budget_of_rounds
         assert order < own or min(spent) > query.budget_of_rounds * Fraction(99, 100)
     for order in (own + 1, 5 * own):
-        assert {renyi(query, most, order) for most in (*query.choice.bounds, None)} == {
+        assert {renyi(query, most, order) for most in (*query.bound_choice.bounds, None)} == {
             divergence(PureDP(Fraction(epsilon)), order)
         }
 
@@ -245,7 +245,7 @@ def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
     words, asked = NgramRange(Tokenizer("words", True), 1, 2), {"method": "renyi-shaped", "max_items_per_user": most}
     for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
         query = plan_of("union", epsilon=2, delta="1e-4", counts=True, **asked, **levels)
-        told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))
+        told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.shares_of_levels)))
         items = float(sum(one.divergence(order) for one in query.mechanisms(most)))
         price, cap = float(renyi(query, most, order)), float(divergence(PureDP(Fraction(2)), order))
         assert 0.999 * price < min(items + told, cap) <= price * (1 + 1e-9)
