@@ -118,7 +118,7 @@ def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
     for module in (bound, terms):
         monkeypatch.setattr(module, "BOUNDS", (1, 2))
-        monkeypatch.setattr(module, "ENOUGH", 2)
+        monkeypatch.setattr(module, "LEAST_LAST_BOUND", 2)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def three_methods(monkeypatch):
     """Truncated geometric selection for a bound of 1, greedy updates for 2, rounds for 3; half of epsilon chooses."""
     for module in (bound, terms):
         monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
-        monkeypatch.setattr(module, "ENOUGH", 3)
+        monkeypatch.setattr(module, "LEAST_LAST_BOUND", 3)
         monkeypatch.setattr(module, "BOUND_SHARE", Fraction(1, 2))
     monkeypatch.setattr(terms, "FEW", 2)
     terms._mechanisms.cache_clear()
@@ -201,7 +201,7 @@ def test_the_law_of_a_method_by_the_chosen_bound_is_private():
 def test_greedy_updates_at_the_whole_epsilon_are_too_much(monkeypatch):
     """What chose the bound has spent a part of it: 2.2 times delta."""
     whole = property(lambda plan: (plan.total_epsilon, plan.shared_budget.delta_of_others))
-    monkeypatch.setattr(terms.UnionTerms, "_of_others", whole)
+    monkeypatch.setattr(terms.UnionTerms, "_price_outside_shared", whole)
     assert largest_part([MANY_MORE]) > 2
 
 
