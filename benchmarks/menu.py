@@ -80,7 +80,7 @@ def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs
     ranking = CountGroups.from_items([int(code) for code in best], data.counts[best])
     draws, right = SeededDraws(seed=1), []
     for _ in range(runs):
-        release = selection.select(data.sets if selection.of_sets else ranking, draws)
+        release = selection.select(data.sets if selection.needs_user_sets else ranking, draws)
         found = np.array([data.counts[int(label)] for label in release.labels])
         right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
     return statistics.mean(right)

@@ -337,7 +337,7 @@ class Dataset(Verbs):
         return self._ask(plan, fresh=fresh, progress=progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        return self._ask(plan.of(self), fresh=fresh, progress=progress)
+        return self._ask(plan.for_data_set(self), fresh=fresh, progress=progress)
 
     def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """Return the answer to a plan for these rows, paid if there is a budget."""
@@ -349,7 +349,11 @@ class Dataset(Verbs):
         """Return the rows that a question is about, with the items that it counts."""
         if plan.items is None:
             self.check_items()
-            return self._with_compared_periods(plan.others, lost=plan.lost) if plan.others else self
+            return (
+                self._with_compared_periods(plan.compared_periods, lost=plan.counts_lost_users)
+                if plan.compared_periods
+                else self
+            )
         with naming_parameter("by", "item"):
             refuse_shared(self.user_columns, plan.items)
         planned_data = copy(self)
@@ -408,7 +412,7 @@ class Dataset(Verbs):
             if name in (*key_columns(self.user_columns), *key_columns(self.column)):
                 hint = "with several item columns, each is one part of the item"
                 raise ParameterError("by", "be columns other than user and item", came(name), hint)
-        return self.engine(plan.by, plan.totals, measures=plan.measuring)
+        return self.engine(plan.by, plan.totals, measures=plan.measures)
 
     @property
     def _rows_to_plan(self) -> OfRows:

@@ -74,8 +74,8 @@ def test_the_bound_is_chosen_as_in_memory():
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = plan_of("union", epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = terms.choice.of_pairs(engine.pairs(), SeededDraws(1))
-    assert found == terms.choice.of_sets(sets, SeededDraws(2)) == 200
+        found = terms.bound_choice.of_pairs(engine.pairs(), SeededDraws(1))
+    assert found == terms.bound_choice.of_sets(sets, SeededDraws(2)) == 200
 
 
 @pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))

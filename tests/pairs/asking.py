@@ -215,7 +215,7 @@ def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
     if isinstance(said["item"], dps.Text) and call.verb != "users":
         given["words"] = said["item"].words
-    if "max_items_per_user" in said and "max_items_per_user" in plan_class(call.verb).takes:
+    if "max_items_per_user" in said and "max_items_per_user" in plan_class(call.verb).used_facts:
         given["max_items_per_user"] = said["max_items_per_user"]
     written = json.dumps(plan_of(call.verb, **given).to_dict())
     return dataset_of(**said).ask(Plan.from_dict(json.loads(written)), **more)

@@ -163,7 +163,7 @@ def ask_question(
             print_note(args, f"dpselect: {from_gateway.describe_price(data, question, price)}")
         else:
             plan = data.plan(question, **price)
-            print_note(args, f"dpselect: {plan.asked.price_sentence}")
+            print_note(args, f"dpselect: {plan.target_accuracy.price_sentence}")
             if data.budget is not None:
                 during = {"during": data.periods} if data.periods else {}
                 print_note(args, f"dpselect: it {data.budget.describe_cost(plan, **during)}")

@@ -56,18 +56,18 @@ def _round_to_three_digits(number: Fraction) -> Fraction:
 
 def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) -> Forecast | None:
     """Return the forecast of the plan's method at these epsilons; None where there is no simulation of it."""
-    if plan.by or plan.totals or plan.measuring or plan.others:
+    if plan.by or plan.totals or plan.measures or plan.compared_periods:
         return None
     question: Question
     if isinstance(plan, TopKPlan):
         items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
-        method = Method(plan.method, k_bar=plan.how.k_bar)
+        method = Method(plan.method, k_bar=plan.requested_method.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.request.counts, method=method)
-    elif isinstance(plan, UnionTerms) and plan.most is not None:
-        question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
+    elif isinstance(plan, UnionTerms) and plan.max_items_per_user is not None:
+        question = Union(method=chosen_method(plan, plan.max_items_per_user), counts=plan.counts)
     else:
         return None
-    return _simulate(question, like, epsilons, plan.ceiling.delta, plan.most)
+    return _simulate(question, like, epsilons, plan.ceiling.delta, plan.max_items_per_user)
 
 
 @lru_cache(maxsize=1000)

@@ -69,10 +69,10 @@ def _law(plan: Plan, release: Release | None) -> Law | None:
         max_groups = _chosen(release, "max_groups_per_user")
         if max_groups is None:
             return general
-        selection = plan.selection.given(max_groups)
+        selection = plan.selection.selection_with(max_groups)
         return _of_selection(selection, release) or of_any(selection.privacy.epsilon, selection.privacy.delta)
     if isinstance(plan, UnionTerms):
-        max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.most
+        max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.max_items_per_user
         if plan.words is not None or (plan.chosen and max_items is None):
             return general
         return of_union(plan.mechanisms(max_items)[0])
@@ -88,7 +88,7 @@ def _chosen(release: Release | None, name: str) -> int | None:
 def _of_selection(selection: Any, release: Release | None) -> Law | None:
     """Return the law of a top k without a domain, by group or not; None where a bound is to be chosen first."""
     if isinstance(selection, FoundTop):
-        max_items, mechanism = _chosen(release, "max_items_per_user"), selection.ready
+        max_items, mechanism = _chosen(release, "max_items_per_user"), selection.known_mechanism
         if mechanism is None and max_items is not None:
             mechanism = selection.selector.mechanism(max_items)
         return None if mechanism is None else of_union(mechanism.union)

@@ -84,7 +84,9 @@ def top_k_rows(
                     raise
                 sentences.append(f"{method} is left out: within must {error.must}.")
                 continue
-            sentences += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
+            sentences += (
+                [] if plan.target_accuracy is None else [f"By {method}: {plan.target_accuracy.price_sentence}."]
+            )
             candidates = crowd.items if terms.known else None
             yield _run_method(method, plan.fixed_selection, counts, candidates, histogram, draws)
 

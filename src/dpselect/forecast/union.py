@@ -67,7 +67,7 @@ class UnionForecast:
     def make_bounded_union(self, method: str, epsilon: Fraction) -> BoundedUnion:
         """Return the union with the part of the price that its counts leave, and the noise of the counts."""
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
-        return BoundedUnion.with_bound(plan, plan.most)
+        return BoundedUnion.with_bound(plan, plan.max_items_per_user)
 
     def width(self, method: str, epsilon: Fraction) -> int:
         """Return the half width of the 95 % interval of its counts."""

@@ -109,10 +109,10 @@ def _engine_work(data: DeclaredData) -> EngineWork:
 def _count_passes(plan: Plan, item: Key) -> int:
     """Count how many times the work of a plain top k is done on each row."""
     by = getattr(plan.question, "by", None)
-    plan_options = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
-    options = (plan.how.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
+    plan_options = (plan.by, plan.totals, plan.measures, plan.compared_periods, plan.facts.max_items_per_user)
+    options = (plan.requested_method.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
     added_passes = sum(map(bool, plan_options + options))
-    needs_sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
+    needs_sets = plan.verb == "union" or plan.items_are_pairs or plan.method == "discover"
     items = item if plan.items is None else plan.items
     columns = max(len(key_columns(items)) - 1, 0)
     return 1 + added_passes + columns + (3 if needs_sets else 0)
@@ -121,7 +121,7 @@ def _count_passes(plan: Plan, item: Key) -> int:
 def _draw_seconds(plan: Plan, data: DeclaredData) -> float:
     """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k."""
     q = getattr(plan.question, "q", ())
-    groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.how.k_bar or 0)
+    groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.requested_method.k_bar or 0)
     seconds = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
     return seconds + GROUP * groups * len(q)
 

@@ -63,7 +63,7 @@ class AskedQuestion:
         if self.during is None:
             return None
         periods = self.settings.parse_periods(self.during)
-        return periods.compared_with(self.plan.others) if self.plan.others else periods
+        return periods.compared_with(self.plan.compared_periods) if self.plan.compared_periods else periods
 
     @cached_property
     def key(self) -> str:
@@ -140,7 +140,7 @@ def parse_question(
     during = _parse_during(during_argument, settings)
     if "compared_with" in arguments:
         arguments["compared_with"] = _parse_compared(during, arguments["compared_with"], settings)
-    plan = _plan_at_price(arguments, share, partial(paying, settings)).of(
+    plan = _plan_at_price(arguments, share, partial(paying, settings)).for_data_set(
         _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND
     )
     _check_columns(plan, settings)
@@ -232,7 +232,7 @@ def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: Da
         arguments.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
             arguments.setdefault("weight_unit", str(declared.unit))
-    if "max_items_per_user" in plan_class(verb).takes and settings.max_items_per_user is not None:
+    if "max_items_per_user" in plan_class(verb).used_facts and settings.max_items_per_user is not None:
         arguments.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
@@ -281,7 +281,7 @@ def _check_columns(plan: Plan, settings: DataSettings) -> None:
         _check_opened("by", name, settings.groups)
     if plan.totals is not None:
         _check_opened("by_weight", plan.totals.column, list(settings.weights))
-    for measure in plan.measuring:
+    for measure in plan.measures:
         _check_opened("measures", measure.column, list(settings.values))
 
 

@@ -105,7 +105,7 @@ class ChoosePlan(Plan):
     @property
     def method(self) -> str:
         """The name of the method that answers."""
-        return EXPONENTIAL if self.how.name is None else str(self.how.name)
+        return EXPONENTIAL if self.requested_method.name is None else str(self.requested_method.name)
 
     @property
     def price(self) -> Privacy:

@@ -34,7 +34,7 @@ from dpselect.utility.union_accuracy import users_for
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
 FindGroups = Callable[[Draws, Progress | None], Any]
 """Returns the groups that are asked for, found now where nobody lists them; None where none were found."""
-SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
+SHARE_FOR_FINDING = Fraction(1, 6)  # of epsilon; measured: docs/results.md
 UNION_PARAMETERS = ("threshold", "cutoff", "rounds", "order")  # those of a set union that a statement has
 
 
@@ -44,7 +44,7 @@ class GroupFinder:
 
     epsilon: Fraction
     delta: Fraction
-    most: int
+    max_groups_per_user: int
     method: str
     union: Any
 
@@ -56,14 +56,16 @@ class GroupFinder:
         from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-            raise ParameterError("epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE))
+            raise ParameterError(
+                "epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE_FOR_FINDING)
+            )
         payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=max_groups_per_user)
         plan = UnionPlan(question=Union(), payment=payment, facts=facts)
         (union,) = plan.mechanisms(max_groups_per_user)
         return cls(
             epsilon=epsilon,
             delta=delta,
-            most=max_groups_per_user,
+            max_groups_per_user=max_groups_per_user,
             method=chosen_method(plan, max_groups_per_user),
             union=union,
         )
@@ -116,7 +118,11 @@ class InGroups:
         """State the promise: first of groups, then what is said of one."""
         finder = self.finder
         group_parameters = {"groups_listed": True} if finder is None else finder.parameters
-        group_sentence = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
+        group_sentence = (
+            GROUPS_LISTED
+            if finder is None
+            else describe_finding(SHARE_FOR_FINDING, finder.method, finder.max_groups_per_user)
+        )
         all_parameters = {**parameters, "max_groups_per_user": self.groups.groups_per_user, **group_parameters}
         all_sentences = (group_sentence, *scale.sentences, *sentences)
         return Statement.from_privacy(self.privacy, mechanism, all_parameters | scale.parameters, all_sentences)
@@ -136,8 +142,8 @@ def plan_groups(
         mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon, delta=delta)
         privacy = mechanism.privacy
     else:
-        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
-        finder = GroupFinder.for_price(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
+        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE_FOR_FINDING), delta=delta / 2)
+        finder = GroupFinder.for_price(epsilon * SHARE_FOR_FINDING, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
     return InGroups(groups=groups, finder=finder, privacy=privacy), mechanism
 

@@ -67,16 +67,16 @@ class Plan(ABC):
     """
 
     verb: ClassVar[str]
-    takes: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
+    used_facts: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
     question_facts: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
     accuracies: ClassVar[tuple[str, ...]] = ()  # that may stand in place of epsilon
-    unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
+    refused_facts: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
 
     question: Any
     payment: Payment = Payment()  # noqa: RUF009 - a frozen value
     facts: Facts = Facts()  # noqa: RUF009
 
-    asked: TargetAccuracy | None = field(
+    target_accuracy: TargetAccuracy | None = field(
         init=False, repr=False, compare=False, default=None
     )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
@@ -92,7 +92,7 @@ class Plan(ABC):
         if self.payment.share is not None:
             raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
         for fact, value in self.facts.non_default_fields():
-            if fact.name not in self.takes:
+            if fact.name not in self.used_facts:
                 raise ParameterError(fact.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
             raise missing_price(self.verb, self.accuracies)
@@ -193,12 +193,12 @@ class Plan(ABC):
         return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
 
     @property
-    def most(self) -> int | None:
+    def max_items_per_user(self) -> int | None:
         """The bound on the items of a user, where the data have one."""
         return self.facts.max_items_per_user
 
     @property
-    def of_pairs(self) -> bool:
+    def items_are_pairs(self) -> bool:
         """An item is a group and an item together: only possible where groups are asked for."""
         return False
 
@@ -229,7 +229,7 @@ class Plan(ABC):
         return getattr(self.question, "domain", None)
 
     @property
-    def how(self) -> Method:
+    def requested_method(self) -> Method:
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or _ANY_METHOD
 
@@ -259,17 +259,17 @@ class Plan(ABC):
         return self.domain
 
     @property
-    def measuring(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
         return ()
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def compared_periods(self) -> tuple[str, ...]:
         """The names of periods with which those of the data are compared; the question is about these too."""
         return ()
 
     @property
-    def lost(self) -> bool:
+    def counts_lost_users(self) -> bool:
         """Users that an item lost are counted, in place of those that it gained."""
         return False
 
@@ -295,20 +295,20 @@ class Plan(ABC):
     @classmethod
     def facts_of(cls, rows: Rows, question: Question) -> Facts:  # noqa: ARG003 - of some it matters
         """Return what the plan must know of a data set; refuse what the question has no use for."""
-        if rows.words is not None and "ngrams" not in cls.takes:
+        if rows.words is not None and "ngrams" not in cls.used_facts:
             hint = "the words of a message: item=dps.Split(column, ' ')"
             raise ParameterError("item", f"be no Text for {cls.verb}, which counts items", "a Text", hint)
-        for name, hint in cls.unfit.items():
+        for name, hint in cls.refused_facts.items():
             fact = getattr(rows, name)
             if fact is not None and name == "columns":
                 raise ParameterError("item", f"be one column for a {cls.verb}", f"{len(fact)} of them", hint)
             if fact is not None:
                 raise ParameterError(name, f"be left out for a {cls.verb}", came(fact), hint)
-        if rows.excluded is not None and "exclude" not in cls.takes:
+        if rows.excluded is not None and "exclude" not in cls.used_facts:
             raise ParameterError("exclude", f"be left out for {cls.verb}", came(rows.excluded), "where='item <> ...'")
-        return Facts.from_rows(rows, cls.takes)
+        return Facts.from_rows(rows, cls.used_facts)
 
-    def of(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
+    def for_data_set(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
         """Return the plan for a data set.
 
         `question_facts` are more of the facts that it may state where the data do not.
@@ -326,13 +326,13 @@ class Plan(ABC):
     def for_rows(self, rows: OfRows) -> Self:
         """Return the plan that knows which users of these rows count: once in each period, and by the kept rows."""
         period, bound = rows.counting_period, rows.bound
-        return self if period is None and bound is None else self.counting(period, bound)
+        return self if period is None and bound is None else self.with_counted_users(period, bound)
 
-    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+    def with_counted_users(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
         counting = copy(self)
-        asked = None if self.asked is None else self.asked.of_counted_users
-        set_fields(counting, period=period, row_bound=bound, asked=asked)
+        target_accuracy = None if self.target_accuracy is None else self.target_accuracy.of_counted_users
+        set_fields(counting, period=period, row_bound=bound, target_accuracy=target_accuracy)
         return counting
 
     @classmethod
@@ -354,7 +354,7 @@ class Plan(ABC):
         price_names = ("epsilon", "delta", *cls.accuracies)
         price, facts = Payment.flat_fields(), Facts.flat_fields()
         parameters = {**QUESTIONS[cls.verb].flat_fields(), **{name: price[name] for name in price_names}}
-        return parameters | {name: facts[name] for name in cls.takes}
+        return parameters | {name: facts[name] for name in cls.used_facts}
 
     def to_dict(self) -> dict[str, Json]:
         """Return the plan in JSON types: the verb, the parameters, the price, and facts. Numbers are exact, as text."""

@@ -47,7 +47,7 @@ class QuantilePlan(Plan):
     """
 
     verb: ClassVar[str] = "quantile"
-    unfit: ClassVar[Mapping[str, str]] = {
+    refused_facts: ClassVar[Mapping[str, str]] = {
         "columns": "name the one that holds the values",
         "split": "a value is all that its column holds",
         "max_items_per_user": "a user takes part with one value: per_user says with which",
@@ -108,7 +108,7 @@ class QuantilePlan(Plan):
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         price = price_for("within", within, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
         mechanism = self._nearest(price)
-        set_fields(self, asked=describe_target_ranks(within, price, quantiles=len(mechanism.shares)))
+        set_fields(self, target_accuracy=describe_target_ranks(within, price, quantiles=len(mechanism.shares)))
         return mechanism
 
     @property
@@ -193,7 +193,7 @@ class QuantilePlan(Plan):
             ranked=ranked,
             group_width=None if table is None else width,
         )
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self.target_accuracy is None else self.target_accuracy.added_to(release)
 
     def _answers(self, outcome: Outcome, users: Sequence[int | None]) -> list[CertifiedValues]:
         """Return what was drawn of each group; a number that an outcome lacks, which none that was drawn does, is 0."""

@@ -86,7 +86,7 @@ class UsersPlan(Plan):
         if self.in_groups is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         price = price_for("within", within, lambda epsilon: self._noise(epsilon).width(BETA), "")
-        set_fields(self, asked=describe_target_users(within, price))
+        set_fields(self, target_accuracy=describe_target_users(within, price))
         return price
 
     @property
@@ -162,7 +162,7 @@ class UsersPlan(Plan):
         numbers = max(1, len(outcome.items))
         statement, good, width = self._statement(numbers), self._accuracy_for(numbers), self._width(numbers)
         release = write_release(outcome, statement, good, kind=Kind.SET, counted=True, width=width)
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self.target_accuracy is None else self.target_accuracy.added_to(release)
 
     def _width(self, numbers: int) -> int:
         """Return how far any of so many noisy numbers may be off."""

@@ -120,7 +120,7 @@ def _fresh_field(*, fresh: bool) -> Body:
 
 def plan_body(plan: Plan, rows: RemoteDataset) -> Body:
     """Return the body of a question that was planned beforehand, with all it holds."""
-    plan = plan.of(rows, _FACTS_OF_QUESTION)
+    plan = plan.for_data_set(rows, _FACTS_OF_QUESTION)
     warn_if_weak(plan.ceiling)
     return plan.to_dict() | _row_fields(plan.question, rows)
 
@@ -130,11 +130,11 @@ def question_body(question: Question, payment: Payment, rows: RemoteDataset) -> 
     verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
     facts = verb_plan.facts_of(rows, question)
     if payment.share is not None:
-        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).of(rows)
+        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).for_data_set(rows)
     elif payment.epsilon is None and payment.accuracy is None:
         raise missing_price(verb_plan.verb, verb_plan.accuracies)
     else:
-        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
+        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).for_data_set(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_row_fields(question, rows)}
 
 

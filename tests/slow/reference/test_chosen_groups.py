@@ -60,7 +60,7 @@ def test_items_of_two_columns_stay_two_columns():
     of_two = data(item=["item", "other"])
     assert plan_of("top_k", **MANY).of_pairs
     assert plan_of("top_k", **FEW | {"k": 9}).of_pairs
-    assert plan_of("top_k", **FEW | {"k": 9}).selection.given(1).method == "limited-domain"
+    assert plan_of("top_k", **FEW | {"k": 9}).selection.selection_with(1).method == "limited-domain"
     for asked in (MANY, FEW | {"k": 9}):
         release = by_names(of_two).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
         assert {item.item for item in release} <= {(n, 10 * n) for n in range(4)}
@@ -84,7 +84,7 @@ def test_the_question_of_the_bound_has_what_is_left():
     """The answer is that of the question with the bound, for nineteen twentieths of epsilon."""
     query = plan_of("top_k", **FEW)
     alone = plan_of("top_k", **FEW | {"epsilon": Fraction(38, 5), "max_groups_per_user": 6})
-    assert query.selection.given(6) == alone.selection
+    assert query.selection.selection_with(6) == alone.selection
     assert query.price.epsilon == 8
     assert query.key["max_groups_per_user"] is None
     assert query.key["epsilon"] == 8

@@ -28,8 +28,10 @@ BOUNDS = (
     *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
     *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
 )
-ENOUGH = 20  # where the bounds that have a curve end below, weighted-gaussian finds more of users of many items
-MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+LEAST_LAST_BOUND = (
+    20  # where the bounds that have a curve end below, weighted-gaussian finds more of users of many items
+)
+SHARE_WITHIN_BOUND = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class BoundChoice:
         users = count_places(*pairs.lengths(self.bounds[-1]), self.bounds)
         return draw_bound(users, self.chooser, draws, self.bounds)
 
-    def stated(self, chosen: object) -> int:
+    def bound_of_answer(self, chosen: object) -> int:
         """Return the bound that an answer says was chosen."""
         return read_bound(self.bounds, chosen)
 
@@ -77,7 +79,7 @@ class SharedBudget:
 
 
 @lru_cache(maxsize=64)
-def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
+def plan_shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
     """Return the budget of a union whose bound is chosen: by its price alone.
 
     delta_of_others = hidden + near e^(-(a - 1)(e + r)): r is what the choice of epsilon e spends at the order a.
@@ -93,12 +95,12 @@ def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, count
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:
     """Return those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
     bounds = tuple(bound for bound in BOUNDS if has_curve(epsilon, delta, bound, counts_share))
-    return bounds if ENOUGH in bounds else ()
+    return bounds if LEAST_LAST_BOUND in bounds else ()
 
 
 def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
     """Return a private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
-    return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
+    return Quantile(q=SHARE_WITHIN_BOUND, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 
 
 def draw_bound(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:

@@ -24,11 +24,11 @@ from dpselect.queries.plan import Plan
 from dpselect.queries.union.bound import (
     BOUND_SHARE,
     BOUNDS,
-    ENOUGH,
+    LEAST_LAST_BOUND,
     BoundChoice,
     SharedBudget,
     bounds_with_curve,
-    shared_budget,
+    plan_shared_budget,
 )
 from dpselect.questions.parts import BY_BOUND, Method, Payment
 from dpselect.questions.questions import Question, Union
@@ -61,15 +61,15 @@ class UnionTerms(Plan):
     """
 
     verb: ClassVar[str] = "union"
-    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "ngrams", "tokenizer", "lower", "shares")
+    used_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "ngrams", "tokenizer", "lower", "shares")
     question_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
     accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
     question: Union
     chosen: bool = field(init=False, repr=False, compare=False)
     bound: int | None = field(init=False, repr=False, compare=False)
-    parts: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
-    total: Fraction = field(init=False, repr=False, compare=False)
+    shares_of_levels: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
+    total_epsilon: Fraction = field(init=False, repr=False, compare=False)
 
     def derive_fields(self) -> None:
         """Set the bound, the parts of the price, and the price."""
@@ -80,11 +80,11 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
         if self.by and self.popular:
             raise ParameterError("by", "be left out if popular is given", "both", hint)
-        if self.by_bound:
+        if self.bound_decides_method:
             self._refuse_what_no_bound_decides()
-        bound, chooses_bound = _bound(self.requested_name, super().most, counted=self.counts)
-        parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
-        set_fields(self, bound=bound, chosen=chooses_bound, parts=parts)
+        bound, chooses_bound = _bound(self.requested_name, super().max_items_per_user, counted=self.counts)
+        shares_of_levels = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
+        set_fields(self, bound=bound, chosen=chooses_bound, shares_of_levels=shares_of_levels)
         self._settle_epsilon()
         if self.in_engine:
             self._refuse_what_engines_cannot()
@@ -107,7 +107,7 @@ class UnionTerms(Plan):
         return self.question.by or ()  # type: ignore[return-value] # its kind has read it
 
     @property
-    def most(self) -> int | None:
+    def max_items_per_user(self) -> int | None:
         """The bound on the items of a user, where it is known beforehand."""
         return self.bound
 
@@ -124,8 +124,8 @@ class UnionTerms(Plan):
     @property
     def requested_name(self) -> str:
         """The method that was named, or auto, which is left to the bound."""
-        if self.how.name is not None:
-            return self.how.name
+        if self.requested_method.name is not None:
+            return self.requested_method.name
         return WITH_POPULAR if self.popular else AUTO
 
     @property
@@ -134,32 +134,32 @@ class UnionTerms(Plan):
         return self.chosen
 
     @property
-    def by_bound(self) -> bool:
+    def bound_decides_method(self) -> bool:
         """The bound that is chosen decides which method answers, and no account that composes is looked at."""
-        return self.how.name == BY_BOUND
+        return self.requested_method.name == BY_BOUND
 
     @property
-    def is_free(self) -> bool:
+    def may_choose_method(self) -> bool:
         """No method was named."""
         return self.requested_name in (AUTO, BY_BOUND)
 
     @property
     def method(self) -> str:
         """The method that answers, where the bound is known; where it is to be chosen, that for most bounds."""
-        return chosen_method(self, self.most)
+        return chosen_method(self, self.max_items_per_user)
 
     @property
     def popular(self) -> tuple[Any, ...]:
         """A public list of likely items."""
-        return tuple(self.how.popular or ())
+        return tuple(self.requested_method.popular or ())
 
     @property
     def in_engine(self) -> bool:
         """Users and items stay in the engine."""
-        return self.how.in_engine
+        return self.requested_method.in_engine
 
     @property
-    def of_pairs(self) -> bool:
+    def items_are_pairs(self) -> bool:
         """An item is a group and an item together."""
         return bool(self.by)
 
@@ -172,21 +172,21 @@ class UnionTerms(Plan):
                 )
                 raise ParameterError("max_items_per_user", "be given if threshold is", "nothing", hint)
             target = _price_for_threshold(self, _digest(self.popular))
-            set_fields(self, total=target.epsilon, asked=target)
+            set_fields(self, total_epsilon=target.epsilon, target_accuracy=target)
             return
         epsilon = self.requested_epsilon
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
-        set_fields(self, total=epsilon)
+        set_fields(self, total_epsilon=epsilon)
 
     @property
     def price(self) -> Privacy:
         """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
         return Privacy(
-            epsilon=self.total,
+            epsilon=self.total_epsilon,
             delta=self.delta,
             neighbors=Neighbors.ADD_REMOVE,
-            steps=(Steps(PureDP(self.total), 1),),
+            steps=(Steps(PureDP(self.total_epsilon), 1),),
             failure=self.delta,
             bound="basic",
         )
@@ -195,13 +195,13 @@ class UnionTerms(Plan):
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         return {
-            "epsilon": self.total,
+            "epsilon": self.total_epsilon,
             "delta": self.delta,
-            "most": self.most,
+            "most": self.max_items_per_user,
             "chosen": self.chosen,
             "counts": self.counts,
             "method": self.requested_name if self.chosen else self.method,
-            "shares": self.parts,
+            "shares": self.shares_of_levels,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
             **({} if self.payment.threshold is None else {"threshold": self.payment.threshold}),
@@ -212,77 +212,81 @@ class UnionTerms(Plan):
     # ---- parts of the price ---------------------------------------------------------------------------------
 
     @property
-    def first(self) -> int:
+    def first_level(self) -> int:
         """The index of the first level that is released: those before only say which candidates there are."""
         return 0 if self.words is None else self.words.shortest - 1
 
     @property
-    def for_bound(self) -> Fraction:
+    def epsilon_for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
-        return self.total * BOUND_SHARE if self.chosen else Fraction(0)
+        return self.total_epsilon * BOUND_SHARE if self.chosen else Fraction(0)
 
     @property
-    def after_bound(self) -> tuple[Fraction, Fraction]:
+    def price_after_bound(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for items and counts, once the bound is known."""
-        return self.total - self.for_bound, self.delta
+        return self.total_epsilon - self.epsilon_for_bound, self.delta
 
     def counts_decide(self, max_items: int | None) -> bool:
         """Return whether the counts are those that decided which items are released, and so cost nothing more."""
         return self.counts and chosen_method(self, max_items) in WITH_COUNTS and not self.in_engine
 
-    def in_rounds(self, max_items: int | None) -> bool:
+    def uses_rounds(self, max_items: int | None) -> bool:
         """Return whether rounds answer, for users of at most `max_items` items."""
         return methods.method_row("union", chosen_method(self, max_items)).weights is WeightRule.ROUNDS
 
     def counts_share(self, max_items: int | None) -> Fraction:
         """Return the part of the Renyi budget of rounds that is left for the counts of what they release."""
-        return COUNTS_OF_BUDGET if self.counts and self.in_rounds(max_items) else Fraction(0)
+        return COUNTS_OF_BUDGET if self.counts and self.uses_rounds(max_items) else Fraction(0)
 
     @property
-    def shared(self) -> SharedBudget | None:
+    def shared_budget(self) -> SharedBudget | None:
         """The budget that the choice of a bound and all that follows share, where rounds may answer."""
         if not self.chosen or self.by or not self._may_have_rounds or not self._with_curve():
             return None
-        return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
+        return plan_shared_budget(
+            self.total_epsilon, self.delta, self.epsilon_for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0)
+        )
 
     @property
     def budget_of_rounds(self) -> Fraction:
         """The part of the one budget that the choice of a bound leaves; 0 where there is none."""
-        shared = self.shared
-        return Fraction(0) if shared is None else whole_budget(shared.order, self.total, self.delta, shared.spent)
+        shared = self.shared_budget
+        return (
+            Fraction(0) if shared is None else whole_budget(shared.order, self.total_epsilon, self.delta, shared.spent)
+        )
 
     @property
-    def _of_others(self) -> tuple[Fraction, Fraction]:
+    def _price_outside_shared(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) of what answers without a part in such a budget."""
-        epsilon, delta = self.after_bound
-        return epsilon, delta if self.shared is None else self.shared.delta_of_others
+        epsilon, delta = self.price_after_bound
+        return epsilon, delta if self.shared_budget is None else self.shared_budget.delta_of_others
 
-    def for_counts(self, max_items: int | None) -> tuple[Fraction, Fraction]:
+    def price_of_counts(self, max_items: int | None) -> tuple[Fraction, Fraction]:
         """Return the (epsilon, delta) for counts that are a step of their own."""
         if not self.counts or self.counts_decide(max_items) or self.counts_share(max_items):
             return Fraction(0), Fraction(0)
-        return self.total * COUNT_SHARE, self._of_others[1] * COUNT_SHARE
+        return self.total_epsilon * COUNT_SHARE, self._price_outside_shared[1] * COUNT_SHARE
 
-    def for_union(self, max_items: int | None) -> tuple[Fraction, Fraction]:
+    def price_of_union(self, max_items: int | None) -> tuple[Fraction, Fraction]:
         """Return the (epsilon, delta) for the items of all levels, and for all that shares their noise or budget."""
-        if self.shared is not None and self.in_rounds(max_items):
-            return self.total, self.delta
-        (epsilon, delta), (of_counts, delta_of_counts) = self._of_others, self.for_counts(max_items)
+        if self.shared_budget is not None and self.uses_rounds(max_items):
+            return self.total_epsilon, self.delta
+        (epsilon, delta), (of_counts, delta_of_counts) = self._price_outside_shared, self.price_of_counts(max_items)
         return epsilon - of_counts, delta - delta_of_counts
 
     @property
-    def choice(self) -> BoundChoice:
+    def bound_choice(self) -> BoundChoice:
         """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
         curves = self._with_curve() if self._may_have_rounds else ()
-        return BoundChoice(self.for_bound, curves or BOUNDS)
+        return BoundChoice(self.epsilon_for_bound, curves or BOUNDS)
 
     @property
     def _may_have_rounds(self) -> bool:
-        return self.is_free or self.requested_name == ROUNDS
+        return self.may_choose_method or self.requested_name == ROUNDS
 
     def _with_curve(self) -> tuple[int, ...]:
         share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
-        return bounds_with_curve(*self.after_bound, share)
+        return bounds_with_curve(*self.price_after_bound, share)
 
     def mechanisms(self, max_items: int | None) -> tuple[Any, ...]:
         """Return the set union of each level, for users of at most `max_items` items."""
@@ -302,8 +306,8 @@ class UnionTerms(Plan):
 
     def _calibration_of_counts(self, max_items: int | None) -> Calibration:
         """Return the narrower calibration of counts that are a step of their own, those of all levels together."""
-        moved, shown_levels = max_items or 1, len(self.parts) - self.first
-        candidates = calibrations(*self.for_counts(max_items), moved * shown_levels)
+        moved, shown_levels = max_items or 1, len(self.shares_of_levels) - self.first_level
+        candidates = calibrations(*self.price_of_counts(max_items), moved * shown_levels)
         return min(candidates, key=lambda noise: moved / (2 * noise.rho) + noise.wider)
 
     def noise(self, level: int, max_items: int) -> Fraction:
@@ -311,22 +315,24 @@ class UnionTerms(Plan):
 
         A user moves at most `max_items` of them by 1 each.
         """
-        part = self.parts[level] / sum(self.parts[self.first :])
+        part = self.shares_of_levels[level] / sum(self.shares_of_levels[self.first_level :])
         variance = Fraction(max_items) / (2 * self.rho_of_counts(max_items) * part)
-        is_own_step = self.for_counts(max_items)[0] > 0
+        is_own_step = self.price_of_counts(max_items)[0] > 0
         return variance + self._calibration_of_counts(max_items).wider if is_own_step else variance
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
             hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
             raise ParameterError("in_engine", "be left out if the items are those of a text", "True", hint)
-        if self.most is not None and self.most > MOST_SHARES:
-            raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.most)
+        if self.max_items_per_user is not None and self.max_items_per_user > MOST_SHARES:
+            raise ParameterError(
+                "max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.max_items_per_user
+            )
 
     def _refuse_what_no_bound_decides(self) -> None:
         """Refuse what the method of a bound was not measured for; it chooses that bound."""
         unfit = {
-            "max_items_per_user": super().most,
+            "max_items_per_user": super().max_items_per_user,
             "counts": self.counts or None,
             "by": self.by or None,
             "ngrams": self.words,
@@ -339,25 +345,25 @@ class UnionTerms(Plan):
     def _refuse_what_cannot_be_made(self) -> None:
         """Make the mechanisms now, since the ceiling is reserved by the time that the bound is known."""
         if not self.chosen:
-            self.mechanisms(self.most)
+            self.mechanisms(self.max_items_per_user)
         elif self.requested_name == ROUNDS:
             if not self._with_curve():
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
-                share = self.counts_share(ENOUGH)
-                raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
-        elif not self.is_free:
+                share = self.counts_share(LEAST_LAST_BOUND)
+                raise without_curve(self.total_epsilon, *self.price_after_bound, None, ROUNDS, hint, share)
+        elif not self.may_choose_method:
             self.mechanisms(1)
             self.mechanisms(BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
     """Return the name of the method that answers, for users of at most `max_items` items."""
-    if not plan.is_free:
+    if not plan.may_choose_method:
         return plan.requested_name
-    max_items = plan.choice.bounds[-1] if max_items is None else max_items
-    if plan.by_bound and 1 < max_items <= FEW:
+    max_items = plan.bound_choice.bounds[-1] if max_items is None else max_items
+    if plan.bound_decides_method and 1 < max_items <= FEW:
         return FOR_FEW
-    return best_method(*plan.after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
+    return best_method(*plan.price_after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
 
 @lru_cache(maxsize=4)
@@ -366,20 +372,22 @@ def _mechanisms(plan: UnionTerms, max_items: int | None, _popular: str) -> tuple
 
     Some take seconds to make, and they are made once to check them and once to run them.
     """
-    epsilon, delta = plan.for_union(max_items)
+    epsilon, delta = plan.price_of_union(max_items)
     row = methods.method_row("union", chosen_method(plan, max_items))
     options: dict[str, object] = {}
-    needs_bound = row.bound is NeedsBound.REQUIRED or (row.bound is NeedsBound.OPTIONAL and not plan.by_bound)
+    needs_bound = row.bound is NeedsBound.REQUIRED or (
+        row.bound is NeedsBound.OPTIONAL and not plan.bound_decides_method
+    )
     if needs_bound and max_items is not None:
         options["max_items_per_user"] = max_items
     if plan.popular:
         options["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
         options["counts_share"] = plan.counts_share(max_items)
-        if plan.shared is not None:
-            options |= {"at_order": plan.shared.order, "spent": plan.shared.spent}
-        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **options) for part in plan.parts)
-    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **options) for part in plan.parts)
+        if plan.shared_budget is not None:
+            options |= {"at_order": plan.shared_budget.order, "spent": plan.shared_budget.spent}
+        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **options) for part in plan.shares_of_levels)
+    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **options) for part in plan.shares_of_levels)
 
 
 @lru_cache(maxsize=4)
@@ -388,7 +396,7 @@ def _price_for_threshold(plan: UnionTerms, _popular: str) -> TargetAccuracy:
 
     It is kept, since some mechanisms take long to make and several are tried.
     """
-    target, max_items = plan.payment.threshold or 1, plan.most
+    target, max_items = plan.payment.threshold or 1, plan.max_items_per_user
 
     def mechanism_at(epsilon: Fraction) -> Any:
         union = replace(plan, payment=Payment(epsilon=epsilon, delta=plan.delta)).mechanisms(max_items)[-1]
@@ -427,7 +435,7 @@ def without_curve(
     if delta < LEAST_DELTA:
         return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
     least = rounded_up(
-        least_epsilon(delta, ENOUGH if max_items is None else max_items, counts_share) * requested / epsilon
+        least_epsilon(delta, LEAST_LAST_BOUND if max_items is None else max_items, counts_share) * requested / epsilon
     )
     return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(requested), hint)
 
