@@ -20,7 +20,7 @@ from inputs import DATA
 from measure import table
 
 import dpselect as dps
-from dpselect.queries.top.group_bound import BOUNDS
+from dpselect.queries.top.group_bound import GROUP_BOUNDS
 from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound
 from dpselect.testing import SeededDraws
 
@@ -103,9 +103,12 @@ def chosen(rows: Rows, epsilon: float, runs: int = 200) -> str:
     """Which bounds are chosen, and how often of 100 times."""
     from fractions import Fraction
 
-    places, chooser = count_places(*rows.groups, BOUNDS), bound_chooser(Fraction(epsilon) * BOUND_SHARE, BOUNDS)
+    places, chooser = (
+        count_places(*rows.groups, GROUP_BOUNDS),
+        bound_chooser(Fraction(epsilon) * BOUND_SHARE, GROUP_BOUNDS),
+    )
     draws = SeededDraws(1)
-    counts = Counter(draw_bound(places, chooser, draws, BOUNDS) for _ in range(runs))
+    counts = Counter(draw_bound(places, chooser, draws, GROUP_BOUNDS) for _ in range(runs))
     return ", ".join(f"{most}: {round(100 * times / runs)}" for most, times in sorted(counts.items()))
 
 

@@ -44,7 +44,7 @@ def dpselect(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
     Progress goes by the clock, and on a busy machine any question takes longer than it waits: it is not told.
     """
-    monkeypatch.setattr(progress, "PATIENCE", float("inf"))
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_PROGRESS", float("inf"))
 
     def call(*arguments: object) -> Ended:
         status = main([str(argument) for argument in arguments])

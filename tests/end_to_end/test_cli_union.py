@@ -149,7 +149,7 @@ def test_vocabularies(more: tuple[str, ...], expected: list[str], notes: Path, d
 
 
 def test_progress_has_words_of_its_own(events: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpselect.command.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("dpselect.command.progress.SECONDS_BEFORE_PROGRESS", -1.0)
     assert "finding what enough users share" in dpselect(*bounded(union(events))).err
     assert dpselect(*bounded(union(events, "--quiet"))).err == ""
 

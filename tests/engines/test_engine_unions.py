@@ -13,7 +13,7 @@ from dpselect._ground.methods import methods, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.errors import ParameterError
-from dpselect.queries.union.bound import BOUNDS, count_places
+from dpselect.queries.union.bound import ITEM_BOUNDS, count_places
 from dpselect.release.answers.union_sentences import ADDED_IN_ENGINE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
@@ -62,9 +62,9 @@ def test_counts_are_users_each_of_whom_counts_for_so_many(most):
 
 def test_users_stand_at_the_places_of_bounds_as_in_memory():
     lengths = [1, 1, 2, 7, 9, 9, 10, 11, 500, 501, 1000, 4000]
-    capped, users = np.unique(np.minimum(lengths, BOUNDS[-1]), return_counts=True)
-    found = count_places(capped.astype(np.int64), users.astype(np.int64), BOUNDS)
-    each = [next(place for place, bound in enumerate(BOUNDS) if bound >= min(t, 1000)) for t in lengths]
+    capped, users = np.unique(np.minimum(lengths, ITEM_BOUNDS[-1]), return_counts=True)
+    found = count_places(capped.astype(np.int64), users.astype(np.int64), ITEM_BOUNDS)
+    each = [next(place for place, bound in enumerate(ITEM_BOUNDS) if bound >= min(t, 1000)) for t in lengths]
     assert dict(zip(found.places.tolist(), found.users.tolist(), strict=True)) == Counter(each)
 
 

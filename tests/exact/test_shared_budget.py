@@ -117,7 +117,7 @@ def test_every_bound_that_may_be_chosen_has_a_curve_at_the_one_order(epsilon, co
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2))
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2))
         monkeypatch.setattr(module, "LEAST_LAST_BOUND", 2)
 
 
@@ -148,10 +148,10 @@ def test_the_law_of_bound_and_items_is_private(method):
 def three_methods(monkeypatch):
     """Truncated geometric selection for a bound of 1, greedy updates for 2, rounds for 3; half of epsilon chooses."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2, 3))
         monkeypatch.setattr(module, "LEAST_LAST_BOUND", 3)
         monkeypatch.setattr(module, "BOUND_SHARE", Fraction(1, 2))
-    monkeypatch.setattr(terms, "FEW", 2)
+    monkeypatch.setattr(terms, "FEW_ITEMS", 2)
     terms._mechanisms.cache_clear()
     yield
     terms._mechanisms.cache_clear()

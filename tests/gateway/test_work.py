@@ -58,7 +58,7 @@ def test_more_work_has_a_larger_bound() -> None:
 def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     """Its margin holds ten users of many rows on which all of it is worked out, beside all declared rows."""
     rows, text = work.ROWS_OF_ONE_USER, work.ROWS_OF_ONE_USER * 100
-    engine, cost = work.FILES, work.parse_filter(DEAR).cost
+    engine, cost = work.FILES_WORK, work.parse_filter(DEAR).cost
     one_user = rows * engine.operator * cost.operators + text * engine.letter * cost.readings
     all_rows = (
         DATA.sizes.all_rows * engine.operator * cost.operators + DATA.sizes.all_bytes * engine.letter * cost.readings
@@ -72,7 +72,7 @@ def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into(
     for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
         cost = work.parse_filter(where).cost
         bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ROWS_OF_ONE_USER * BYTES)
-        assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
+        assert seconds(where) >= work.FILES_WORK.start + bytes_read * work.FILES_WORK.letter
 
 
 def test_groups_whose_users_are_counted_are_counted_once() -> None:

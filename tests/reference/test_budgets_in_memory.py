@@ -21,7 +21,7 @@ from dpselect.ledger.budget import Budget
 from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.plan import plan_question
-from dpselect.queries.values import NOTHING
+from dpselect.queries.values import NO_FACTS
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
@@ -305,7 +305,7 @@ def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_pat
         "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
     }[made]()
     assert budget.left_for(plan_of("choose", domain=["ant", "bee"], epsilon="1/10")) > 0
-    replaced = plan_question(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
+    replaced = plan_question(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NO_FACTS)
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove if a budget pays"):
         budget.left_for(replaced)
 

@@ -193,7 +193,10 @@ def test_listed_groups_tell_a_number_of_users_each():
     plan = plan_of("top_k", **asked, groups=["a", "b"], max_groups_per_user=5).selection
     assert plan.selector.max_groups_per_user == 2  # there are no more
     assert sum(one.times for one in plan.steps(SimpleNamespace(found=()))) == 4  # two bottoms, and two numbers of users
-    assert sum(one.times for one in plan_of("top_k", **asked).selection.selection_with(1).steps(SimpleNamespace(found=()))) == 1
+    assert (
+        sum(one.times for one in plan_of("top_k", **asked).selection.selection_with(1).steps(SimpleNamespace(found=())))
+        == 1
+    )
 
 
 def test_one_group_costs_what_a_top_k_costs():

@@ -21,7 +21,7 @@ from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table
 from dpselect.queries.plan import PLANS, plan_class, plan_question
-from dpselect.queries.values import NOTHING
+from dpselect.queries.values import NO_FACTS
 from dpselect.questions.kinds import FLAG, OneOf, whole_number_kind
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import OneEach, Scores
@@ -189,8 +189,8 @@ def test_every_field_of_a_question_is_in_its_table() -> None:
 
 DATA = dps.Dataset(ROWS, user="user", item="item")
 OURS = [
-    plan_question(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NOTHING),
-    plan_question(OneEach(bounds=(0, 9)), Payment(epsilon=1), NOTHING),
+    plan_question(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NO_FACTS),
+    plan_question(OneEach(bounds=(0, 9)), Payment(epsilon=1), NO_FACTS),
 ]
 
 

@@ -17,7 +17,7 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
-from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
+from dpselect.queries.union.bound import ITEM_BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import sort_key
 from dpselect.queries.union.terms import best_method, chosen_method
 from dpselect.release.archive import archive_release, restore_release
@@ -376,17 +376,17 @@ def test_bounds_are_those_that_have_a_curve(epsilon):
     """One list for all: rounds answer, and a top k is discovered, whichever is chosen."""
     terms = plan_of("union", epsilon=epsilon)
     bounds = terms.bound_choice.bounds
-    assert bounds == BOUNDS[: len(bounds)]
+    assert bounds == ITEM_BOUNDS[: len(bounds)]
     assert bounds[-1] == LAST[epsilon]
     assert terms.method == "renyi-shaped"
     assert {chosen_method(terms, most) for most in bounds[1:]} == {"renyi-shaped"}
     assert plan_of("union", epsilon=epsilon, method="renyi-shaped").bound_choice.bounds == bounds
-    assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").bound_choice.bounds == BOUNDS
+    assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").bound_choice.bounds == ITEM_BOUNDS
     top = plan_of("top_k", k=100, epsilon=epsilon)
     assert top.method == "discover"
     assert top.selection.selector.bound_choice.bounds == bounds
     counted = plan_of("union", epsilon=float(epsilon) * 1.5, counts=True)
-    assert counted.bound_choice.bounds == BOUNDS[: len(counted.bound_choice.bounds)]
+    assert counted.bound_choice.bounds == ITEM_BOUNDS[: len(counted.bound_choice.bounds)]
     assert {chosen_method(counted, most) for most in counted.bound_choice.bounds[1:]} == {"renyi-shaped"}
 
 
@@ -400,7 +400,7 @@ def test_the_list_grows_with_epsilon_and_delta():
 def test_where_there_is_no_choice_other_methods_answer(epsilon):
     """By the few bounds that have a curve users of many items would lose nearly all."""
     assert plan_of("union", epsilon=epsilon).method == "weighted-gaussian"
-    assert plan_of("union", epsilon=epsilon).bound_choice.bounds == BOUNDS
+    assert plan_of("union", epsilon=epsilon).bound_choice.bounds == ITEM_BOUNDS
     assert plan_of("top_k", k=100, epsilon=epsilon).method != "discover"
     for question in ({"verb": "union", "method": "renyi-shaped"}, {"verb": "top_k", "k": 5, "method": "discover"}):
         with pytest.raises(dps.ParameterError, match="max_items_per_user chosen") as refused:
@@ -422,14 +422,14 @@ def test_users_of_more_items_than_any_bound_are_answered():
 
 def test_a_largest_bound_that_is_taken_from_the_data_is_refused():
     """A twin: one more user adds a bound that could not be chosen before."""
-    choice = broken.of_longest_user(BoundChoice(Fraction(1), BOUNDS))
+    choice = broken.of_longest_user(BoundChoice(Fraction(1), ITEM_BOUNDS))
 
     def law_of(*lengths):
         return law(lambda draws: choice(lengths).of_sets(UserSets.from_sets([range(n) for n in lengths]), draws))
 
     without, given = law_of(1, 2), law_of(1, 2, 6)
     assert float(hockey_stick(given, without, Fraction(1)).mid()) > 0.1
-    right = BoundChoice(Fraction(1), BOUNDS[:6])
+    right = BoundChoice(Fraction(1), ITEM_BOUNDS[:6])
     laws = [
         law(lambda draws, n=n: right.of_sets(UserSets.from_sets([range(size) for size in n]), draws))
         for n in ((1, 2), (1, 2, 6))

@@ -25,7 +25,7 @@ from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import TopK
 
-RUNS = 20
+RANKINGS_DRAWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +99,9 @@ def _run_method(
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(counts))
-    for _ in range(RUNS):
+    for _ in range(RANKINGS_DRAWN):
         ranks = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
-        release_frequencies[ranks] += 1 / RUNS
+        release_frequencies[ranks] += 1 / RANKINGS_DRAWN
         numbers_of_items.append(len(ranks))
         lost_shares.append(1 - int(counts[ranks].sum()) / best_total if best_total else 0.0)
     return ForecastRow(

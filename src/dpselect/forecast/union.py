@@ -29,8 +29,8 @@ from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Union
 
-RUNS = 5  # of mechanisms with rounds, whose release probabilities have no formula
-ORDERS = 3  # of users and items, for policies, whose weights depend on the order
+UNIONS_DRAWN = 5  # of mechanisms with rounds, whose release probabilities have no formula
+ORDERS_DRAWN = 3  # of users and items, for policies, whose weights depend on the order
 
 
 def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sampl
     """Return a row from the weights of imagined users; for policies, in several orders."""
     max_items: int | None = mechanism.max_items_per_user
     probabilities = []
-    for order in range(ORDERS if method in POLICY_METHODS else 1):
+    for order in range(ORDERS_DRAWN if method in POLICY_METHODS else 1):
         weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
         probabilities.append(release_probabilities(mechanism.law, weights, unit))
     smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
@@ -258,9 +258,9 @@ def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sa
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(users))
-    for _ in range(RUNS):
+    for _ in range(UNIONS_DRAWN):
         codes = mechanism(sample.sets, draws=sample.draws)
-        release_frequencies[codes] += 1 / RUNS
+        release_frequencies[codes] += 1 / UNIONS_DRAWN
         numbers_of_items.append(len(codes))
         lost_shares.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
     return ForecastRow(

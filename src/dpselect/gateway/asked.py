@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
-_PLANS = Recent[Plan](PLANNED)
-OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
+_RECENT_PLANS = Recent[Plan](PLANNED)
+TEXT_PARAMETERS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
-BOUND = ("max_items_per_user",)
-MOST_ITEMS = 10**6
+FACTS_OF_QUESTION = ("max_items_per_user",)
+MAX_DOMAIN_ITEMS = 10**6
 """Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
 
@@ -128,7 +128,7 @@ def parse_question(
         hint = suggest_parameter(unknown, known_names)
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), hint)
     arguments = with_integers(verb, arguments)
-    for name in OF_TEXTS:
+    for name in TEXT_PARAMETERS:
         if arguments.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(arguments[name]))
     if where is not None:
@@ -141,7 +141,7 @@ def parse_question(
     if "compared_with" in arguments:
         arguments["compared_with"] = _parse_compared(during, arguments["compared_with"], settings)
     plan = _plan_at_price(arguments, share, partial(paying, settings)).for_data_set(
-        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND
+        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), FACTS_OF_QUESTION
     )
     _check_columns(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
@@ -245,8 +245,8 @@ def _check_sizes(arguments: Mapping[str, Any], settings: DataSettings) -> None:
         size = span.stop - span.start if isinstance(span, Span) else 0
     for name, number, maximum, suffix in (
         ("k", arguments.get("k"), settings.max_k, " for these data"),
-        ("k_bar", arguments.get("k_bar"), MOST_ITEMS, ""),
-        ("domain", size, MOST_ITEMS, " items"),
+        ("k_bar", arguments.get("k_bar"), MAX_DOMAIN_ITEMS, ""),
+        ("domain", size, MAX_DOMAIN_ITEMS, " items"),
     ):
         if isinstance(number, int) and number > maximum:
             raise ParameterError(name, f"{'have' if name == 'domain' else 'be'} at most {maximum:,}{suffix}", number)
@@ -268,10 +268,10 @@ def _plan_from_cache(question: Question, payment: Payment, facts: Facts) -> Plan
     """Return the plan of a question, from the cache if it is there."""
     fields = {**question.to_dict(), **payment.flat_json(), **facts.flat_json()}
     text = json.dumps(fields, sort_keys=True)
-    plan = _PLANS.get(text)
+    plan = _RECENT_PLANS.get(text)
     if plan is None:
         plan = plan_class(question.verb)(question=question, payment=payment, facts=facts)
-        _PLANS.put(text, plan, 2 * len(text))  # its name is as long
+        _RECENT_PLANS.put(text, plan, 2 * len(text))  # its name is as long
     return plan
 
 

@@ -27,7 +27,7 @@ from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.people import People, Renewal
 from dpselect.gateway.problems import REJECTED, Refused, problem
 from dpselect.gateway.recent import PLANNED, Recent
-from dpselect.gateway.runner import NOTHING, Runner
+from dpselect.gateway.runner import FREE, Runner
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.settings.values import DataSettings, Settings
@@ -39,7 +39,7 @@ from dpselect.ledger import Standing
 from dpselect.release import Json
 
 _SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
-PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
+STOP_SECONDS = 20.0  # seconds that running questions are given when the gateway stops
 _LONGEST_KEY = 200  # characters of an idempotency key
 
 
@@ -92,7 +92,7 @@ class Gateway:
         """Stop after the running questions end, and release everything."""
         if self._renewal is not None:
             self._renewal.stop()
-        self.runner.stop(PATIENCE)
+        self.runner.stop(STOP_SECONDS)
         self.jobs.close()
         self.books.close()
         if self._folder_lock is not None:
@@ -286,7 +286,7 @@ class Gateway:
 
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Cancel a question that has not begun."""
-        cancelled = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=NOTHING)
+        cancelled = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=FREE)
         if cancelled is None:
             raise Refused("state", "The question has started and can no longer be cancelled.")
         self._notify_watchers(number)
@@ -299,7 +299,7 @@ class Gateway:
     def reject(self, person: Person, number: str) -> dict[str, Json]:
         """Reject a question that waits for approval."""
         details = problem("rejected", REJECTED)
-        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=NOTHING)
+        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=FREE)
 
     def _decide(self, person: Person, number: str, *, state: JobState, **changes: Any) -> dict[str, Json]:
         job = self.job_of(person, number)

@@ -19,7 +19,7 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
-from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
+from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST_JOB, TooLateError, mistake, problem
 from dpselect.gateway.settings.kinds import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
@@ -27,9 +27,9 @@ from dpselect.ledger import Account, Entry, EntryKind, format_cost, hash_questio
 from dpselect.release import Json
 
 V = TypeVar("V")
-LOOK = 0.25  # seconds between two looks for questions of other processes
+SECONDS_BETWEEN_QUEUES = 0.25  # seconds between two looks for questions of other processes
 _RECOVER = 4.0  # seconds between two looks for servers that died
-PAUSE = 2.0  # seconds for which a store that fails is left alone
+STORE_PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
 class Runner:
@@ -85,12 +85,12 @@ class Runner:
                 job = self._claim()
             except Exception as error:
                 self._log.failed("the table of questions cannot be used", error)
-                self._ending.wait(PAUSE)
+                self._ending.wait(STORE_PAUSE)
                 continue
             if job is None:
                 with self._wake:
                     if not self._ending.is_set():
-                        self._wake.wait(LOOK)
+                        self._wake.wait(SECONDS_BETWEEN_QUEUES)
                 continue
             try:
                 self.run_question(job)
@@ -113,7 +113,7 @@ class Runner:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
-            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": NOTHING}
+            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": FREE}
             if job.window <= LATEST:
                 changes = self._run_to_end(job, turn)
             if changes is None:
@@ -162,13 +162,13 @@ class Runner:
 
     def _find_late(self) -> None:
         """Give data whose question is late one more slip, when it is, and tell all that run."""
-        while not self._over.wait(turns.LOOK):
+        while not self._over.wait(turns.SECONDS_BETWEEN_TURNS):
             if self._turns:
                 try:
                     self.record_slips()
                 except Exception as error:  # the clock stays
                     self._log.failed("late questions cannot be recorded", error)
-                    self._over.wait(PAUSE)
+                    self._over.wait(STORE_PAUSE)
 
     def record_slips(self) -> None:
         """Record the slips of questions that are late now, and end those that were late twice."""
@@ -210,7 +210,7 @@ class Runner:
         except BaseException as error:  # what an engine's own language raises may be no Exception
             refusal = mistake(error)
             if refusal is not None and not turn.read:
-                return {"state": JobState.REFUSED, "problem": refusal, "cost": NOTHING}
+                return {"state": JobState.REFUSED, "problem": refusal, "cost": FREE}
             self._log.failed("a question failed", error, job=job.id)
         finally:
             turn.over = True
@@ -226,7 +226,7 @@ class Runner:
             entry = self._find_entry(current)
             if entry is not None and entry.kind is EntryKind.SETTLE:
                 return self._answer_changes(current, entry)  # after all, and only the word of it got lost
-            spent = NOTHING if entry is None else self._cost_of_entry(entry)
+            spent = FREE if entry is None else self._cost_of_entry(entry)
             return {"state": JobState.FAILED, "problem": failure, "cost": spent}
 
         return self._insist(job, read_end, "what a question cost cannot be read")
@@ -238,7 +238,7 @@ class Runner:
                 return action()
             except LedgerError as error:
                 self._log.failed(event, error, job=job.id)
-                if self._ending.wait(PAUSE):
+                if self._ending.wait(STORE_PAUSE):
                     return None
 
     def _find_entry(self, job: Job) -> Entry | None:
@@ -283,7 +283,7 @@ class Runner:
                 self.recover()
             except Exception as error:
                 self._log.failed("questions of a dead server were left open", error)
-                pause = PAUSE
+                pause = STORE_PAUSE
             self._ending.wait(pause)
 
     def recover(self) -> None:
@@ -308,7 +308,7 @@ class Runner:
             return {"state": JobState.QUEUED, "server": None, "started_at": None, "hold": None}
         if entry.kind is EntryKind.SETTLE:
             return self._answer_changes(job, entry)
-        return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._cost_of_entry(entry)}
+        return {"state": JobState.LOST, "problem": problem("lost", LOST_JOB), "cost": self._cost_of_entry(entry)}
 
     def _answer_changes(self, job: Job, settle: Entry) -> dict[str, Any]:
         answer = self._jobs.record_answer(job, settle)
@@ -321,7 +321,7 @@ class Runner:
         return cost(share, f"{cost_text} of the budget of {entry.account.analyst}{suffix}", left=left)
 
 
-NOTHING = cost(0.0, "nothing was charged")
+FREE = cost(0.0, "nothing was charged")
 _CLOSED_NOW = problem("unavailable", CLOSED)
 
 
@@ -329,7 +329,7 @@ def cost_of(release: Release) -> dict[str, Json]:
     """Return what a question cost, as its receipt states it."""
     receipt = release.charged
     if receipt is None:
-        return NOTHING
+        return FREE
     fields = receipt.to_dict()
     names = ("share", "left", "questions_left", "repeated")
     return {**{name: fields.get(name) for name in names}, "sentence": receipt.sentence}

@@ -24,7 +24,7 @@ _SETTLING = 0.25  # of a tick, in which an answer is settled
 MAX_TURN_SECONDS = 0.5  # seconds of it
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
-LOOK = 0.05  # seconds between two looks whether somebody is late
+SECONDS_BETWEEN_TURNS = 0.05  # seconds between two looks whether somebody is late
 
 
 def window(work: WorkBound, tick: float, workers: int) -> float:
@@ -86,7 +86,7 @@ class Turn:
         """Wait until answers are settled; raise TooLateError if this one is too late."""
         while self.now() >= self.settling:  # late, which is told at its time, and moves that moment
             self.check()
-            self.sleep(LOOK)
+            self.sleep(SECONDS_BETWEEN_TURNS)
         self.ready = True
         self._until(lambda: self.settling)
         self.check()
@@ -98,7 +98,7 @@ class Turn:
     def _until(self, moment: Callable[[], float]) -> None:
         """Sleep until a moment, which may move away meanwhile."""
         while (left := moment() - self.now()) > 0:
-            self.sleep(min(left, LOOK))
+            self.sleep(min(left, SECONDS_BETWEEN_TURNS))
 
 
 class TimedBudget(LedgerBudget):

@@ -201,7 +201,7 @@ class ChoosePlan(Plan):
     def _accuracy_for(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
-            return accuracy.NOTHING
+            return accuracy.NO_ACCURACY
         gap = self.mechanism.gap(BETA, candidates)
         of_one = accuracy.chosen_item(gap, None if self.of_scores else self.scale)
         return of_one if self.table is None else self.table.accuracy(of_one, self.scale)

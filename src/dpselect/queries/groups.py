@@ -20,7 +20,7 @@ from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.questions.parts import Payment, ResolvedGroups
 from dpselect.questions.questions import Union
-from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, Accuracy
 from dpselect.release.answers.group_sentences import (
     GROUPS_LISTED,
     describe_finding,
@@ -86,7 +86,7 @@ class GroupFinder:
 
     def accuracy(self, scale: Scale) -> Accuracy:
         """Return from how many users on a group is found."""
-        users, users_for_half = (users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5))
+        users, users_for_half = (users_for(self.union, chance, 1) for chance in (CONFIDENCE_PERCENT / 100, 0.5))
         return describe_found_groups(users, users_for_half, scale)
 
 

@@ -104,7 +104,7 @@ class HistogramPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many items there are."""
         items = max_domain_size(self.named_domain)
-        return accuracy.NOTHING if items is None else self._accuracy_for(items)
+        return accuracy.NO_ACCURACY if items is None else self._accuracy_for(items)
 
     @property
     def key(self) -> Mapping[str, object]:

@@ -28,7 +28,7 @@ from dpselect.queries.facts import Facts, Rows
 from dpselect.questions.parts import ACCURACIES, By, Method, Payment, ResolvedGroups
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
-from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, Accuracy
 from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ BoundPlan = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
 BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
 """Draws the outcome of a question. Whoever calls it has seen to the price."""
-GOOD = f"how good an answer is (each line with {TIMES} % confidence):"
+ACCURACY_TITLE = f"how good an answer is (each line with {CONFIDENCE_PERCENT} % confidence):"
 _ANY_METHOD = Method()
 PLANS = {
     "top_k": "top.plan:TopKPlan",
@@ -155,7 +155,7 @@ class Plan(ABC):
         amounts += f", delta {formatting.price(ceiling.delta)}" if ceiling.delta else ""
         lines = [f"{self.question!r}: {self.method}, at most {amounts}.", *([self.reason] if self.reason else [])]
         accuracies = [f"  - {sentence}" for sentence in self.accuracy.sentences]
-        return "\n".join([*lines, *([GOOD, *accuracies] if accuracies else [])])
+        return "\n".join([*lines, *([ACCURACY_TITLE, *accuracies] if accuracies else [])])
 
     @property
     def epsilon(self) -> Fraction:

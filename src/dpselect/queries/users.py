@@ -37,8 +37,8 @@ FEWEST_SHARED = 3  # groups of a user from which on numbers can gain by noise th
 if TYPE_CHECKING:
     from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
-ALL = "users"  # the label of the number of all users
-EVERYBODY = Span(0, 1)  # the domain of one item
+ALL_USERS_LABEL = "users"  # the label of the number of all users
+ALL_USERS_DOMAIN = Span(0, 1)  # the domain of one item
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -92,7 +92,7 @@ class UsersPlan(Plan):
     @property
     def domain(self) -> Domain:
         """The items that are counted: the groups, or one item, which every row has."""
-        return EVERYBODY if self.groups is None else self.groups
+        return ALL_USERS_DOMAIN if self.groups is None else self.groups
 
     @property
     def items(self) -> Key:
@@ -118,7 +118,7 @@ class UsersPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many groups there are."""
         numbers = max_domain_size(self.domain)
-        return accuracy.NOTHING if numbers is None else self._accuracy_for(numbers)
+        return accuracy.NO_ACCURACY if numbers is None else self._accuracy_for(numbers)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -145,7 +145,7 @@ class UsersPlan(Plan):
         """Count the users of each group, or of the one item that every row has; without rows that item is absent."""
         if self.groups is not None:
             return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
-        return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
+        return CountGroups.from_items([ALL_USERS_LABEL], [int(engine.top(1, progress=progress).counts.sum())])
 
     def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:
         """Return the noisy counts, cut at 0: post-processing, so it costs nothing."""

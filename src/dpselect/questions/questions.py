@@ -34,8 +34,8 @@ def _method(verb: str) -> Inner:
 
 
 _BY = "answer in every group: a column, several columns, or By(...)"
-_METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
-_COUNTS = "also return noisy counts; they use epsilon too, so the choice is less accurate"
+_METHOD_HELP = "the method, if dpselect should not choose it: a name, or Method(...)"
+_COUNTS_HELP = "also return noisy counts; they use epsilon too, so the choice is less accurate"
 
 
 @check_keywords
@@ -173,12 +173,12 @@ class TopK(Question):
     score: Total | Gain | None = param(
         inner(Total, Gain), default=None, help="what to rank by; default: distinct users"
     )
-    counts: bool = param(FLAG, default=False, help=_COUNTS)
+    counts: bool = param(FLAG, default=False, help=_COUNTS_HELP)
     measures: Sequence[Measure | str] | Measure | str | None = param(
         MEASURES, default=None, help="numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
     domain: Items | None = param(DOMAIN, default=None, help="all possible items; found privately if left out")
-    method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -192,8 +192,8 @@ class Union(Question):
     by: str | Sequence[str] | None = param(
         COLUMNS, default=None, help="find items in every group of a column, or of several"
     )
-    counts: bool = param(FLAG, default=False, help=_COUNTS)
-    method: Method | str | None = param(_method("union"), default=None, help=_METHOD)
+    counts: bool = param(FLAG, default=False, help=_COUNTS_HELP)
+    method: Method | str | None = param(_method("union"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -206,7 +206,7 @@ class Choose(Question):
     domain: Items | None = param(DOMAIN, default=None, help="all possible items")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
-    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -277,7 +277,7 @@ class Scores(Question):
     sensitivity: Number = param(NUMBER, default=1, help="how far one user can move any score")
     monotonic: bool = param(FLAG, default=False, help="adding a user moves all scores in the same direction")
     neighbors: str = param(one_of("add-remove", "replace-one"), default="add-remove", help="the kind of neighbours")
-    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD_HELP)
 
 
 @frozen

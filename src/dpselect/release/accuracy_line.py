@@ -12,9 +12,9 @@ from dpselect.release.accuracy import (
     AT_ONCE,
     BELOW,
     CHOSEN,
+    CONFIDENCE_PERCENT,
     EXCLUDED,
     LEAD,
-    TIMES,
     TOO_MANY,
     format_at_most,
 )
@@ -24,12 +24,12 @@ from dpselect.release.shown import ShownRelease
 from dpselect.release.statement import Kind
 from dpselect.release.who_counts import MAX_ITEMS_PARAMETER, bound_names, counts_returned_only
 
-SURE = f"With {TIMES} % confidence"
-ALONE = " in each group alone"
+SURE = f"With {CONFIDENCE_PERCENT} % confidence"
+IN_EACH_GROUP = " in each group alone"
 NOT_ABSENT = "there may be others"
-CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
+LONG_CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 RANKED_BY_ALL = "by all items of every user, "  # before what is said of a ranking where counts are of fewer
-OF_ROWS = {"once_in_each", "max_rows_per_user"}  # bounds that decide who has an item
+ROW_BOUNDS = {"once_in_each", "max_rows_per_user"}  # bounds that decide who has an item
 
 
 def describe_accuracy(release: ShownRelease, *, ranks_disagree: bool = False) -> str:
@@ -64,7 +64,7 @@ def _but_excluded(release: ShownRelease) -> str:
 
 
 def _in_each_group(release: ShownRelease) -> str:
-    return "" if release.groups is None else ALONE
+    return "" if release.groups is None else IN_EACH_GROUP
 
 
 def _format_bound(release: ShownRelease, name: str) -> str:
@@ -168,7 +168,8 @@ def _describe_quantiles(release: ShownRelease) -> str:
     """Describe quantiles by users; nothing is known of the distance in values."""
     numbers, unit = release.accuracy.numbers, unit_of_counts(release.privacy.parameters)
     if release.groups is not None:
-        return f"{SURE}{ALONE}, at most too_many_below {unit} too many lie below a value, and too_many_above above."
+        bounds = f"at most too_many_below {unit} too many lie below a value, and too_many_above above"
+        return f"{SURE}{IN_EACH_GROUP}, {bounds}."
     subject = "it" if len(release.items) == 1 else "any of them"
     users = numbers.get("users")
     of_users = f"of about {format_count(max(0, users) if isinstance(users, int) else users)} {unit} "
@@ -184,13 +185,15 @@ def _describe_found_items(release: ShownRelease) -> str:
     numbers = release.accuracy.numbers
     if "found_with_users" not in numbers:
         return ""
-    name = "counted users" if bound_names(release.privacy.parameters) & OF_ROWS else "users"
+    name = "counted users" if bound_names(release.privacy.parameters) & ROW_BOUNDS else "users"
     if "found_with_users_of_many" in numbers:
         users, items = format_count(numbers["found_with_users_of_many"]), format_count(numbers.get("items_of_many"))
         users_needed = f"{users} {name} with up to {items} items each"
     else:
         users_needed = f"{format_count(numbers['found_with_users'])} {name} who have no other item"
-    noun = next((match[0].lower() for match in map(CANDIDATE.match, release.accuracy.sentences) if match), "an item")
+    noun = next(
+        (match[0].lower() for match in map(LONG_CANDIDATE.match, release.accuracy.sentences) if match), "an item"
+    )
     noun += " other than the excluded" if EXCLUDED in release.privacy.parameters else ""
     in_no_other_group = "" if release.groups is None else " and no other group"
     return f"{SURE}, {noun} with {users_needed}{in_no_other_group} is found; {NOT_ABSENT}."

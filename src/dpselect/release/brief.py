@@ -14,7 +14,7 @@ from dpselect.release.accuracy_line import describe_accuracy
 from dpselect.release.headline import brief_headline
 from dpselect.release.quantile_values import rounded_values
 from dpselect.release.shown import ShownRelease
-from dpselect.release.statement import OUTSIDE, PAID_AGAIN, Kind, describe_outside
+from dpselect.release.statement import OUTSIDE_PACKAGE, PAID_AGAIN, Kind, describe_outside
 from dpselect.release.table import Leaflet, TextTable, wrap_text
 from dpselect.release.who_counts import describe_who_counts
 
@@ -56,7 +56,7 @@ def _round_table(release: ShownRelease, table: TextTable) -> TextTable:
 
 def _describe_reader(release: ShownRelease) -> str:
     """Return the sentence about another package that read the rows, if one did."""
-    package = release.privacy.parameters.get(OUTSIDE)
+    package = release.privacy.parameters.get(OUTSIDE_PACKAGE)
     return "" if package is None else describe_outside(str(package))
 
 

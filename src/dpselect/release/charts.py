@@ -18,7 +18,7 @@ from dpselect.release.statement import NOT_SECURE, Kind
 MIN_QUANTILES = 9  # quantiles that are drawn as a distribution; fewer are dots
 MAX_BINS = 20
 NAMED_QUANTILES = 5  # quantiles that the words of a picture name
-MAX_ROWS, MAX_PANELS, MAX_ROWS_OF_PANEL = 50, 12, 10
+MAX_DRAWN_ROWS, MAX_PANELS, MAX_ROWS_OF_PANEL = 50, 12, 10
 NAMED_ROWS = 5  # rows that the words of a picture name
 SURE = "with 95 % confidence"
 
@@ -91,7 +91,7 @@ def _draw_items(
     """Draw a row for each item, in a panel for each group."""
     order = "In the domain's order" if release.of_domain else "Best first" if release.ranked else "In no order of rank"
     if release.groups is None:
-        groups, max_rows = {"": list(marks)}, MAX_ROWS
+        groups, max_rows = {"": list(marks)}, MAX_DRAWN_ROWS
     else:
         groups, max_rows = release.groups.panels(release.items, marks), MAX_ROWS_OF_PANEL
     drawn = {name: of_group[:max_rows] for name, of_group in list(groups.items())[:MAX_PANELS]}
@@ -148,7 +148,7 @@ def _draw_quantiles(release: ShownRelease, shares: Sequence[float]) -> Picture:
     if release.groups is None and drawn is not None:
         return _draw_distribution(release, drawn)
     groups = {"": values} if release.groups is None else release.groups.panels(release.items, values)
-    shown_groups = list(groups.items())[:MAX_ROWS] if values else []
+    shown_groups = list(groups.items())[:MAX_DRAWN_ROWS] if values else []
     marks = [Mark(name, ", ".join(map(number, of_group)), dots=of_group) for name, of_group in shown_groups]
     quantile_names = f"quantile{'' if len(shares) == 1 else 's'} {', '.join(map(number, shares))}"
     bounds = release.privacy.parameters.get("bounds")

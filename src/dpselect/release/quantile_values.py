@@ -9,7 +9,7 @@ from typing import Any
 from dpselect.release.shown import ShownRelease
 from dpselect.release.statement import Kind
 
-DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
+QUANTILE_DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
 
 
 def quantile_shares(release: ShownRelease) -> tuple[Any, ...]:
@@ -23,7 +23,7 @@ def rounded_values(release: ShownRelease) -> list[object]:
     values: list[object] = [item.item for item in release.items]
     parameters = release.privacy.parameters
     if "bounds" not in parameters:
-        return [float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for value in values]
+        return [float(f"{value:.{QUANTILE_DIGITS}g}") if isinstance(value, float) else value for value in values]
     digits = needed_decimals(parameters["bounds"], parameters.get("step"))
     return (
         values
@@ -36,7 +36,7 @@ def _round_value(value: float, digits: int) -> float:
     """Round a value to so many decimals, or to as many digits of its own if it is small beside the bounds."""
     if not value or not math.isfinite(value):
         return value
-    return round(value, max(digits, DIGITS - 1 - math.floor(math.log10(abs(value)))))
+    return round(value, max(digits, QUANTILE_DIGITS - 1 - math.floor(math.log10(abs(value)))))
 
 
 def needed_decimals(bounds: object, step: object) -> int | None:
@@ -44,7 +44,7 @@ def needed_decimals(bounds: object, step: object) -> int | None:
     ends = [end for end in bounds if isinstance(end, Fraction)] if isinstance(bounds, tuple) else []
     if len(ends) != 2 or not isinstance(step, Fraction):
         return None
-    resolution = (ends[1] - ends[0]) / 10**DIGITS
+    resolution = (ends[1] - ends[0]) / 10**QUANTILE_DIGITS
     return (
         -math.floor(math.log10(resolution.numerator) - math.log10(resolution.denominator))
         if 0 < step < resolution

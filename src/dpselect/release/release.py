@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError
-from dpselect.release.accuracy import LEAD, NOTHING, SHORT, TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, IF_FEWER, LEAD, NO_ACCURACY, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.scale import score_name, unit_of_counts
 from dpselect.release.statement import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
-GOOD = f"how good it is (each line with {TIMES} % confidence):"
+ACCURACY_TITLE = f"how good it is (each line with {CONFIDENCE_PERCENT} % confidence):"
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
@@ -59,7 +59,7 @@ class Release(Tabular, Generic[Label_co]):
     counted: bool = False
     ended: Ended = Ended.FULL
     charged: Receipt | None = None
-    accuracy: Accuracy = NOTHING
+    accuracy: Accuracy = NO_ACCURACY
     groups: Groups | None = None
     question: Mapping[str, Json] | None = None
 
@@ -277,14 +277,14 @@ class Release(Tabular, Generic[Label_co]):
 
         certainty, more_sentences = self.accuracy.opening_and_remainder
         if self.complete and self.groups is None:
-            more_sentences = tuple(sentence for sentence in more_sentences if not sentence.startswith(SHORT))
+            more_sentences = tuple(sentence for sentence in more_sentences if not sentence.startswith(IF_FEWER))
         return Leaflet(
             table=self._table(),
             headline=headline.describe_result(self),
             certainty=certainty,
             outcome=self._outcome_lines(),
             remark=self._remark(),
-            accuracy_title=GOOD,
+            accuracy_title=ACCURACY_TITLE,
             accuracy=more_sentences,
             price=price,
             cost=cost,

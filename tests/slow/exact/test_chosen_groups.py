@@ -69,7 +69,7 @@ def one_more(most: int) -> Iterator[tuple[Crowd, Crowd]]:
 
 @pytest.fixture(autouse=True)
 def two_bounds(monkeypatch):
-    monkeypatch.setattr(group_bound, "BOUNDS", (1, 2))
+    monkeypatch.setattr(group_bound, "GROUP_BOUNDS", (1, 2))
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 2)])

@@ -148,7 +148,7 @@ CASES = {"auto": ({}, EVERYBODY, (0, 1)), "counts": ({"max_items_per_user": 1, "
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2, 3))
         monkeypatch.setattr(module, "LEAST_LAST_BOUND", 3)
 
 
@@ -214,8 +214,8 @@ def test_an_answer_whose_items_are_free_is_worth_more(case):
 def test_a_bound_chosen_in_a_budget_has_one_kind_of_price(epsilon, monkeypatch):
     """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
     monkeypatch.setattr(bound, "LEAST_LAST_BOUND", 20)
-    monkeypatch.setattr(bound, "BOUNDS", (1, 2, 3, 5, 20))
-    monkeypatch.setattr(terms, "BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(bound, "ITEM_BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(terms, "ITEM_BOUNDS", (1, 2, 3, 5, 20))
     query = plan_of("union", epsilon=epsilon, delta="1e-6", counts=True)
     own = query.shared_budget.order
     for order in (2, own // 2, own):

@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
-from dpselect.queries.top.group_bound import BOUNDS
+from dpselect.queries.top.group_bound import GROUP_BOUNDS
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.judge.both import check
@@ -44,7 +44,7 @@ def verdicts(*where: Path) -> set[Verdict]:
 
 @pytest.mark.parametrize(("asked", "mechanism"), [(FEW, "LimitedDomainByGroup"), (MANY, "DiscoverThenPeel")])
 def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
-    assert 5 not in BOUNDS
+    assert 5 not in GROUP_BOUNDS
     release = by_names(data()).top_k(**asked, draws=SeededDraws(1))
     assert bound_of(release) == 6
     assert release.privacy.mechanism == mechanism

@@ -32,7 +32,7 @@ from dpselect.mcp import (
     reply_to,
 )
 
-LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
+SECONDS_BETWEEN_STATES = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
 
 
 def open_desk(gateway: Gateway, person: Person) -> Desk:
@@ -53,7 +53,7 @@ def open_desk(gateway: Gateway, person: Person) -> Desk:
         return call
 
     def wait_briefly(job: Body) -> Any:
-        time.sleep(LOOK)
+        time.sleep(SECONDS_BETWEEN_STATES)
         return with_problems(gateway.job)(job["id"])
 
     return Desk(
@@ -84,7 +84,7 @@ async def agents(request: Request) -> Response:
         with desk_of(request).holding(person.name):
             job = result
             while is_open(job):
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(SECONDS_BETWEEN_STATES)
                 if await request.is_disconnected():  # the question goes on; asked again it is the same one
                     return Response(status_code=202)
                 job = await find_job(request, result["id"])

@@ -45,7 +45,7 @@ def _html(answer: Answer) -> bytes:
     return _encode(f"{head}<body><main><h1>{title}</h1>{release_html}</main></body></html>")
 
 
-FORMS = {
+ANSWER_FORMS = {
     "json": AnswerForm("application/json", "as JSON", lambda answer: answer.json),
     "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _encode(answer.release.to_csv()), download=True),
     "plain-csv": AnswerForm(

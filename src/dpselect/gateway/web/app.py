@@ -20,7 +20,7 @@ from dpselect.gateway.pages.rendering import problem_page
 from dpselect.gateway.problems import Refused, mistake, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web import agents
-from dpselect.gateway.web.api import ROUTES, SIGN_IN
+from dpselect.gateway.web.api import ROUTES, SIGN_IN_HINT
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.routes import Route, json_response
@@ -84,7 +84,7 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
     if not route.roles:
         return
     if person is None:
-        raise Refused("sign-in", SIGN_IN)
+        raise Refused("sign-in", SIGN_IN_HINT)
     if not rates.allow(person.name):
         raise Refused("too-many", "Too many requests at once. Wait a second.", after=1)
     if person.role not in route.roles:

@@ -93,7 +93,7 @@ async def run_for_person(request: Request, action: Callable[..., V], *arguments:
 # ---- waiting for a question ------------------------------------------------------------------------------------------
 
 
-LOOK = 0.5  # seconds between two looks, for questions that another process runs
+SECONDS_BETWEEN_OTHERS = 0.5  # seconds between two looks, for questions that another process runs
 MAX_WAIT_SECONDS = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
 
@@ -133,6 +133,6 @@ async def wait_until_ended(bell: Bell, number: str, look: Look, seconds: float) 
     deadline = time.monotonic() + min(seconds, MAX_WAIT_SECONDS)
     job = await look()
     while job["state"] not in FINAL and (left := deadline - time.monotonic()) > 0:
-        await bell.change(number, min(left, LOOK))
+        await bell.change(number, min(left, SECONDS_BETWEEN_OTHERS))
         job = await look()
     return job

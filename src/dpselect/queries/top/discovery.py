@@ -30,7 +30,7 @@ from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, TopRequest, noisy_counts
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, plan_shared_budget
 from dpselect.queries.union.terms import without_curve
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
+from dpselect.release.accuracy import BETA, NO_ACCURACY, Accuracy, largest_whole_below
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
     DISCOVERED,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dpselect.engines.port import Engine
     from dpselect.queries.plan import BoundDraw
 
-METHOD = "discover"
+DISCOVER = "discover"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,10 +146,10 @@ class FoundTop(Selection):
         remaining = discovery.epsilon - discovery.epsilon_for_bound
         if not fits(remaining, discovery.delta, discovery.max_items_per_user):
             hint = "lower max_items_per_user, or take limited-domain"
-            raise without_curve(epsilon, remaining, discovery.delta, discovery.max_items_per_user, METHOD, hint)
+            raise without_curve(epsilon, remaining, discovery.delta, discovery.max_items_per_user, DISCOVER, hint)
         mechanism = None if discovery.max_items_per_user is None else discovery.mechanism(discovery.max_items_per_user)
         return FoundTop(
-            method=METHOD,
+            method=DISCOVER,
             selector=discovery,
             known_mechanism=mechanism,
             privacy=discovery.privacy,
@@ -215,7 +215,7 @@ class FoundTop(Selection):
         How many are found is in the answer.
         """
         if self.known_mechanism is None:
-            return NOTHING
+            return NO_ACCURACY
         return found_accuracy(
             self.known_mechanism.union,
             self.known_mechanism.max_items_per_user,

@@ -14,7 +14,7 @@ from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.method import select_method
 from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound, read_bound
-from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpselect.questions.parts import ResolvedGroups
     from dpselect.release.answers.outcome import Outcome
 
-BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
+GROUP_BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,7 +71,7 @@ class ChosenGroups:
     @property
     def needs_user_sets(self) -> bool:
         """Pairs of group and item may be asked for: the more picks, the sooner they are found by a union."""
-        return self.selection_with(BOUNDS[-1]).needs_user_sets
+        return self.selection_with(GROUP_BOUNDS[-1]).needs_user_sets
 
     @property
     def method(self) -> str:
@@ -90,7 +90,7 @@ class ChosenGroups:
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of no bound the same
         """Return nothing: the accuracy depends on the bound."""
-        return NOTHING
+        return NO_ACCURACY
 
     @property
     def privacy(self) -> Privacy:
@@ -105,7 +105,7 @@ class ChosenGroups:
 
     def price_at(self, order: int | None) -> Price:
         """Return what any answer costs at most: no less than that of any bound."""
-        prices = [self.selection_with(max_groups).price_at(order) for max_groups in BOUNDS]
+        prices = [self.selection_with(max_groups).price_at(order) for max_groups in GROUP_BOUNDS]
         return self._with_the_choice(max(price.renyi for price in prices), max(map(_added, prices)), order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
@@ -118,7 +118,7 @@ class ChosenGroups:
 
         What may fail is that of the worst bound, so it never depends on the answer.
         """
-        failure = max(self.selection_with(max_groups).price_at(None).failure for max_groups in BOUNDS)
+        failure = max(self.selection_with(max_groups).price_at(None).failure for max_groups in GROUP_BOUNDS)
         step = self.epsilon_for_bound if order is None else divergence(BoundedRange(self.epsilon_for_bound), order)
         added += self.epsilon_for_bound
         return Price(min(self.total_epsilon, added), renyi + step, failure, self.delta - failure, added)
@@ -134,19 +134,21 @@ class ChosenGroups:
 
     def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {max_groups: self.selection_with(max_groups).bind_draw(engine, domain) for max_groups in BOUNDS}
-        chooser = bound_chooser(self.epsilon_for_bound, BOUNDS)
+        draw_with = {
+            max_groups: self.selection_with(max_groups).bind_draw(engine, domain) for max_groups in GROUP_BOUNDS
+        }
+        chooser = bound_chooser(self.epsilon_for_bound, GROUP_BOUNDS)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = count_places(*engine.groups_of_users(self.groups.listed_groups, progress=progress), BOUNDS)
-            max_groups = draw_bound(users, chooser, draws, BOUNDS)
+            users = count_places(*engine.groups_of_users(self.groups.listed_groups, progress=progress), GROUP_BOUNDS)
+            max_groups = draw_bound(users, chooser, draws, GROUP_BOUNDS)
             return replace(draw_with[max_groups](draws, progress), max_groups_per_user=max_groups)
 
         return draw
 
     def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome that can have been drawn; a bound that cannot be chosen is read as the least."""
-        max_groups = read_bound(BOUNDS, outcome.max_groups_per_user)
+        max_groups = read_bound(GROUP_BOUNDS, outcome.max_groups_per_user)
         return replace(self.selection_with(max_groups).nearest_possible(outcome), max_groups_per_user=max_groups)
 
     def answer(self, outcome: Outcome) -> Release:
@@ -155,7 +157,7 @@ class ChosenGroups:
         assert max_groups is not None
         release = self.selection_with(max_groups).answer(outcome)
         statement = release.privacy
-        sentences = (*statement.sentences, describe_chosen_groups(max_groups, BOUNDS[-1], BOUND_SHARE))
+        sentences = (*statement.sentences, describe_chosen_groups(max_groups, GROUP_BOUNDS[-1], BOUND_SHARE))
         parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon_for_bound}
         statement = replace(statement, epsilon=self.total_epsilon, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)

@@ -37,7 +37,7 @@ from dpselect.release.statement import Ended
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
 
-METHOD = "limited-domain"
+LIMITED_BY_GROUP = "limited-domain"
 ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]]
 """The scores of some items, each of a group, where each user counts for a bounded number of these in few groups."""
 
@@ -60,7 +60,7 @@ class TopByGroup(Selection):
             k, max_groups, k_bar, request.winners_per_user, request.sensitivity, request.counts, groups.sizes
         )
         reason = limited_by_group(groups_listed=groups.listed_groups is not None)
-        return cls(method=METHOD, reason=reason, resolved_groups=groups, **_parts(sizes, epsilon, delta))
+        return cls(method=LIMITED_BY_GROUP, reason=reason, resolved_groups=groups, **_parts(sizes, epsilon, delta))
 
     @property
     def k_bar(self) -> int:

@@ -21,7 +21,7 @@ from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
-from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.release import Release
 
@@ -163,10 +163,10 @@ class TopKPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
         if isinstance(self.domain, Column):
-            return NOTHING
+            return NO_ACCURACY
         candidates = None if self.domain is None else max_domain_size(self.domain)
         accuracy = self.selection.planned_accuracy(candidates) + (
-            NOTHING if self.target_accuracy is None else self.target_accuracy.accuracy
+            NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         )
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 

@@ -333,7 +333,7 @@ class Selection(ABC):
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
         """Return the accuracy for any data, as far as it is known before there is an answer."""
-        return accuracy.NOTHING
+        return accuracy.NO_ACCURACY
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
         """Return the steps that an answer took."""

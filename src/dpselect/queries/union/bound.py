@@ -24,7 +24,7 @@ from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, common_order, h
 PRECISION = 64
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 # What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
-BOUNDS = (
+ITEM_BOUNDS = (
     *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
     *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
 )
@@ -94,7 +94,7 @@ def plan_shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, 
 
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:
     """Return those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
-    bounds = tuple(bound for bound in BOUNDS if has_curve(epsilon, delta, bound, counts_share))
+    bounds = tuple(bound for bound in ITEM_BOUNDS if has_curve(epsilon, delta, bound, counts_share))
     return bounds if LEAST_LAST_BOUND in bounds else ()
 
 

@@ -22,7 +22,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.bound import BOUND_SHARE
-from dpselect.queries.union.terms import FEW, FOR_FEW, UnionTerms, chosen_method
+from dpselect.queries.union.terms import FEW_ITEMS, FOR_FEW, UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
@@ -222,7 +222,7 @@ class BoundedUnion:
             if self.items_of_users is None and bound is not None:
                 parameters[ALL_ITEMS] = True  # the bound that was chosen decided the method, and cuts nobody
                 sentences.append(union_sentences.describe_choice_of_method(bound, BOUND_SHARE))
-            elif bound is not None and 1 < bound <= FEW and self._could_be_greedy:
+            elif bound is not None and 1 < bound <= FEW_ITEMS and self._could_be_greedy:
                 sentences.append(union_sentences.describe_few_items(FOR_FEW, bound))
         if len(terms.shares_of_levels) > 1:
             parameters["shares"] = terms.shares_of_levels

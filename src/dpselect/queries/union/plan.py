@@ -19,7 +19,7 @@ from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
-from dpselect.queries.union.terms import COUNT_SHARE, FEW, FOR_FEW, UnionTerms
+from dpselect.queries.union.terms import COUNT_SHARE, FEW_ITEMS, FOR_FEW, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -38,15 +38,15 @@ class UnionPlan(UnionTerms):
     def reason(self) -> str:
         """The reason for this method."""
         reason = describe_method(self.method, was_named=not self.may_choose_method)
-        return f"{reason} {describe_method_for_few(FOR_FEW, FEW)}" if self.bound_decides_method else reason
+        return f"{reason} {describe_method_for_few(FOR_FEW, FEW_ITEMS)}" if self.bound_decides_method else reason
 
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
         if self.chosen:
-            return accuracy.NOTHING
+            return accuracy.NO_ACCURACY
         good = BoundedUnion.with_bound(self, self.max_items_per_user).accuracy()
-        good += accuracy.NOTHING if self.target_accuracy is None else self.target_accuracy.accuracy
+        good += accuracy.NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         return good if self.facts.exclude is None else but_excluded(good)
 
     def price_at(self, order: int | None) -> Price:

@@ -23,7 +23,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan
 from dpselect.queries.union.bound import (
     BOUND_SHARE,
-    BOUNDS,
+    ITEM_BOUNDS,
     LEAST_LAST_BOUND,
     BoundChoice,
     SharedBudget,
@@ -32,7 +32,7 @@ from dpselect.queries.union.bound import (
 )
 from dpselect.questions.parts import BY_BOUND, Method, Payment
 from dpselect.questions.questions import Question, Union
-from dpselect.release.accuracy import TIMES
+from dpselect.release.accuracy import CONFIDENCE_PERCENT
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import NgramRange, level_shares
 from dpselect.utility.price import price_for
@@ -43,13 +43,13 @@ ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = FOR_FEW = "greedy-geometric"
-FEW = 6  # a chosen bound up to which it finds more than rounds; measured, docs/methods-compared.md
+FEW_ITEMS = 6  # a chosen bound up to which it finds more than rounds; measured, docs/methods-compared.md
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts that are a step of their own
 COUNTS_OF_BUDGET = Fraction(1, 2)  # of a Renyi budget, for counts: as many items as without a budget in common
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
-MOST_SHARES = 10**6  # what an engine may be given a table of
+MAX_ITEMS_IN_ENGINE = 10**6  # what an engine may be given a table of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -278,7 +278,7 @@ class UnionTerms(Plan):
     def bound_choice(self) -> BoundChoice:
         """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
         curves = self._with_curve() if self._may_have_rounds else ()
-        return BoundChoice(self.epsilon_for_bound, curves or BOUNDS)
+        return BoundChoice(self.epsilon_for_bound, curves or ITEM_BOUNDS)
 
     @property
     def _may_have_rounds(self) -> bool:
@@ -324,9 +324,9 @@ class UnionTerms(Plan):
         if self.words is not None:
             hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
             raise ParameterError("in_engine", "be left out if the items are those of a text", "True", hint)
-        if self.max_items_per_user is not None and self.max_items_per_user > MOST_SHARES:
+        if self.max_items_per_user is not None and self.max_items_per_user > MAX_ITEMS_IN_ENGINE:
             raise ParameterError(
-                "max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.max_items_per_user
+                "max_items_per_user", f"be at most {MAX_ITEMS_IN_ENGINE} if in_engine is given", self.max_items_per_user
             )
 
     def _refuse_what_no_bound_decides(self) -> None:
@@ -353,7 +353,7 @@ class UnionTerms(Plan):
                 raise without_curve(self.total_epsilon, *self.price_after_bound, None, ROUNDS, hint, share)
         elif not self.may_choose_method:
             self.mechanisms(1)
-            self.mechanisms(BOUNDS[-1])
+            self.mechanisms(ITEM_BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
@@ -361,7 +361,7 @@ def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
     if not plan.may_choose_method:
         return plan.requested_name
     max_items = plan.bound_choice.bounds[-1] if max_items is None else max_items
-    if plan.bound_decides_method and 1 < max_items <= FEW:
+    if plan.bound_decides_method and 1 < max_items <= FEW_ITEMS:
         return FOR_FEW
     return best_method(*plan.price_after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
@@ -404,14 +404,14 @@ def _price_for_threshold(plan: UnionTerms, _popular: str) -> TargetAccuracy:
         return union.of_first_shares() if isinstance(union, RenyiShaped) else union
 
     def miss(epsilon: Fraction) -> int | None:
-        return users_for(mechanism_at(epsilon), TIMES / 100, 1)
+        return users_for(mechanism_at(epsilon), CONFIDENCE_PERCENT / 100, 1)
 
     epsilon = price_for("threshold", target, miss, "; so is a smaller max_items_per_user")
     mechanism = mechanism_at(epsilon)
     users_of_many = (
         None
         if max_items in (None, 1) or looks_at_others(mechanism)
-        else users_for(mechanism, TIMES / 100, max_items or 1)
+        else users_for(mechanism, CONFIDENCE_PERCENT / 100, max_items or 1)
     )
     return describe_target_threshold(target, epsilon, users_of_many=users_of_many, items_of_many=max_items or 1)
 

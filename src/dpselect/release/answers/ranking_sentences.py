@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy
+from dpselect.release.accuracy import BETA, NO_ACCURACY, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
@@ -152,7 +152,7 @@ def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_gro
     Nothing where none were asked for. `items` is how many there are, in the largest group.
     """
     if counter is None:
-        return NOTHING
+        return NO_ACCURACY
     described = accuracy.separate_counts(counter.width(BETA), scale)
     if items < 2:
         return described
@@ -176,7 +176,7 @@ def describe_ranking_by_group(
 def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool) -> Accuracy:
     """Say how good the ranking of discovered items is; of none or one there is nothing to say."""
     if gap is None:
-        return NOTHING
+        return NO_ACCURACY
     described = accuracy.ranking(gap, noun=accuracy.DISCOVERED, scale=scale)
     return in_each_group(described) if by_group else described
 
