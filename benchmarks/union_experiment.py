@@ -174,7 +174,7 @@ def expected_table(runs: int) -> None:
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately: the bounds, the sizes. Rounds share a budget with the choice."""
     terms: Any = dps.Union(method=method).at(epsilon=epsilon, delta=DELTA)
-    if terms.chosen:
+    if terms.chooses_bound:
         choice, mechanism = terms.bound_choice, lambda most: terms.mechanisms(most)[0]
     else:  # greedy needs no bound: its price would be what the same choice leaves
         choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).choice

@@ -13,7 +13,7 @@ from typing import Any
 import dpselect as dps
 from dpselect.queries import plan
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import plan_question
+from dpselect.queries.planning import plan_question
 from dpselect.queries.values import answer_from_values
 from dpselect.questions.parts import Payment
 from dpselect.testing import drawing

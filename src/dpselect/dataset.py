@@ -319,7 +319,7 @@ class Dataset(Verbs):
 
     def _plan_question(self, question: Question, payment: Payment, *, is_asked_now: bool = False) -> Plan:
         """Return the plan; where no account is kept, one that is asked now may be of a method that none pays for."""
-        from dpselect.queries.plan import plan_class, plan_question
+        from dpselect.queries.planning import plan_class, plan_question
 
         check_question(question)
         plan_type = plan_class(question.verb)

@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed
 from dpselect.command import options
 from dpselect.command.parser import build_parser
 from dpselect.command.verbs import COMMAND_VERBS, item_columns
-from dpselect.queries.plan import question_from_flat
+from dpselect.queries.planning import question_from_flat
 from dpselect.questions.parts import Payment
 from dpselect.verbs import Verbs
 from tests.conftest import ROOT

@@ -21,7 +21,7 @@ from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.server import ServerSettings
 from dpselect.gateway.settings.tokens import example, fresh_token
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import whole_number_kind
 
 # Whose parameters the options of a command are.

@@ -16,7 +16,7 @@ from dpselect.gateway.problems import PROBLEM_KINDS, problem
 from dpselect.gateway.web.answers import ANSWER_FORMS
 from dpselect.gateway.web.api import ROUTES
 from dpselect.gateway.web.openapi import EXAMPLES, OPERATIONS, document
-from dpselect.queries.plan import PLANS, plan_class
+from dpselect.queries.planning import PLANS, plan_class
 from tests.gateway.described import validator
 from tests.reference.test_queries import QUERIES
 from tests.slow.reference.test_check import NAMES, RELEASES

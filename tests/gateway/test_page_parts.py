@@ -22,7 +22,7 @@ from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import fields_of, help_for
 from dpselect.mcp.desk import describe_error
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from dpselect.remote.problems import error_of
 
 # ---- filters ------------------------------------------------------------------------------------------------

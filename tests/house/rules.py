@@ -38,7 +38,8 @@ BEHIND_A_FRONT = {"ledger"}
 DOORS = {
     "ledger/ledger.py": {"plot": "dpselect.audit.spending", "verify": "dpselect.audit.verification"},
     "ledger/upgrade.py": {"_problems": "dpselect.audit.verification"},
-    "questions/questions.py": {"at": "dpselect.queries.plan", "forecast": "dpselect.forecast.guide"},
+    "queries/plan.py": {"from_dict": "dpselect.queries.planning"},
+    "questions/questions.py": {"at": "dpselect.queries.planning", "forecast": "dpselect.forecast.guide"},
 }
 # The types of what these methods take and return, which are imported for type checkers alone.
 TYPES_AT_DOORS = {

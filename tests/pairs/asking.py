@@ -28,7 +28,8 @@ from dpselect.gateway.settings.server import Person, ServerSettings
 from dpselect.gateway.settings.tokens import digest, fresh_token
 from dpselect.gateway.settings.values import Bounds, DataSettings, Settings, Sizes, WeightColumn
 from dpselect.mechanisms.set_union import renyi_shaped
-from dpselect.queries.plan import Plan, plan_class
+from dpselect.queries.plan import Plan
+from dpselect.queries.planning import plan_class
 from dpselect.remote.address import parse_address
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire

@@ -20,7 +20,7 @@ from dpselect.accounting.limits import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.plan import plan_question
+from dpselect.queries.planning import plan_question
 from dpselect.queries.values import NO_FACTS
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Scores

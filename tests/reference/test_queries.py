@@ -20,7 +20,7 @@ from dpselect.flat import dataset_of
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table
-from dpselect.queries.plan import PLANS, plan_class, plan_question
+from dpselect.queries.planning import PLANS, plan_class, plan_question
 from dpselect.queries.values import NO_FACTS
 from dpselect.questions.kinds import FLAG, OneOf, whole_number_kind
 from dpselect.questions.parts import Payment

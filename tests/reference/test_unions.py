@@ -247,7 +247,7 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
     assert (count_epsilon > 0) == counts
     assert sum(terms.shares_of_levels) <= 1
     assert terms.ceiling == ApproxDP(terms.epsilon, terms.delta)
-    if terms.chosen:
+    if terms.chooses_bound:
         assert terms.bound_choice.chooser.privacy.epsilon <= terms.epsilon_for_bound
         assert terms.bound_choice.chooser.privacy.delta == 0
 
@@ -339,7 +339,7 @@ def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta
         terms = plan_of("union", epsilon=epsilon, delta=delta, method=method, counts=True)
     except dps.ParameterError:
         return
-    for most in (1, 2, 30, 1000) if terms.chosen else (1,):
+    for most in (1, 2, 30, 1000) if terms.chooses_bound else (1,):
         (made,) = terms.mechanisms(most)
         assert all((users_for(made, chance, 1) or 1) >= 1 for chance in (0.5, 0.95))
 

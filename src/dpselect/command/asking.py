@@ -142,7 +142,7 @@ def ask_question(
     """
 
     def make_question() -> tuple[Any, Question, dict[str, Any]]:
-        from dpselect.queries.plan import question_from_flat
+        from dpselect.queries.planning import question_from_flat
 
         question, price = question_from_flat(verb, parameters)
         data = open_dataset(args)

@@ -73,8 +73,8 @@ def _law_of_plan(plan: Plan, release: Release | None) -> Law | None:
         privacy = selection.privacy
         return _law_of_selection(selection, release) or law_of_any_mechanism(privacy.epsilon, privacy.delta)
     if isinstance(plan, UnionTerms):
-        max_items = _chosen_bound(release, "max_items_per_user") if plan.chosen else plan.max_items_per_user
-        if plan.words is not None or (plan.chosen and max_items is None):
+        max_items = _chosen_bound(release, "max_items_per_user") if plan.chooses_bound else plan.max_items_per_user
+        if plan.words is not None or (plan.chooses_bound and max_items is None):
             return general
         return law_of_union(plan.mechanisms(max_items)[0])
     finder = getattr(getattr(plan, "table", None), "finder", None)  # of groups, where they are not listed

@@ -16,7 +16,8 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, Listed, Size, Span, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import PLANS, Plan, part_from_flat, plan_class
+from dpselect.queries.plan import Plan
+from dpselect.queries.planning import PLANS, part_from_flat, plan_class
 from dpselect.questions.kinds import domain_from_json, domain_to_json
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores

@@ -6,16 +6,16 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import Field, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Column, Domain, max_domain_size
+from dpselect._ground.first_use import door
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress, check_keywords
 from dpselect._ground.privacy import ApproxDP, Privacy, SpentSteps
@@ -33,7 +33,6 @@ from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
     from dpselect._ground.row_bound import RowBound
-    from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.release.answers.outcome import Outcome
@@ -48,14 +47,6 @@ BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
 """Draws the outcome of a question. Whoever calls it has seen to the price."""
 ACCURACY_TITLE = f"how good an answer is (each line with {CONFIDENCE_PERCENT} % confidence):"
 _ANY_METHOD = Method()
-PLANS = {
-    "top_k": "top.plan:TopKPlan",
-    "union": "union.plan:UnionPlan",
-    "choose": "choose:ChoosePlan",
-    "histogram": "histogram:HistogramPlan",
-    "quantile": "quantile:QuantilePlan",
-    "users": "users:UsersPlan",
-}
 
 
 @check_keywords
@@ -85,6 +76,10 @@ class Plan(ABC):
     row_bound: RowBound | None = field(init=False, repr=False, compare=False, default=None)  # of prepared data
     in_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
+    max_items_per_user: int | None = field(init=False, repr=False, compare=False, default=None)  # if known beforehand
+    chooses_bound: bool = field(init=False, repr=False, compare=False, default=False)  # privately, from the rows
+    requested_method: Method = field(init=False, repr=False, compare=False, default=_ANY_METHOD)
+
     def __post_init__(self) -> None:
         for name in ACCURACIES:
             if getattr(self.payment, name) is not None and name not in self.accuracies:
@@ -96,8 +91,12 @@ class Plan(ABC):
                 raise ParameterError(fact.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
             raise missing_price(self.verb, self.accuracies)
-        needed = self.needs_delta(self.question)
-        set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
+        set_fields(
+            self,
+            delta=parameters.delta_or_default(self.payment.delta, needed=self.needs_delta(self.question)),
+            max_items_per_user=self.facts.max_items_per_user,
+            requested_method=getattr(self.question, "method", None) or _ANY_METHOD,
+        )
         if self.payment.delta is None:
             set_fields(self, payment=self.payment.replace(delta=self.delta))
         self.derive_fields()
@@ -144,11 +143,6 @@ class Plan(ABC):
         """The reason why this method was chosen, if there was a choice."""
         return ""
 
-    @property
-    def chooses_bound(self) -> bool:
-        """True if a bound is chosen privately first, for which the rows are read once more."""
-        return False
-
     def __str__(self) -> str:
         ceiling = self.ceiling
         amounts = f"epsilon {formatting.price(ceiling.epsilon)}"
@@ -193,11 +187,6 @@ class Plan(ABC):
         return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
 
     @property
-    def max_items_per_user(self) -> int | None:
-        """The bound on the items of a user, where the data have one."""
-        return self.facts.max_items_per_user
-
-    @property
     def items_are_pairs(self) -> bool:
         """An item is a group and an item together: only possible where groups are asked for."""
         return False
@@ -227,11 +216,6 @@ class Plan(ABC):
     def domain(self) -> Domain | None:
         """The items there can be, where they are known."""
         return getattr(self.question, "domain", None)
-
-    @property
-    def requested_method(self) -> Method:
-        """The method that was asked for, with its options."""
-        return getattr(self.question, "method", None) or _ANY_METHOD
 
     def resolve_groups(self) -> ResolvedGroups | None:
         """Set and return the groups that are asked for; refuse an absent list before the bound that it would need."""
@@ -364,118 +348,11 @@ class Plan(ABC):
     @staticmethod
     def from_dict(document: Mapping[str, Json]) -> Plan:
         """Return the plan of a dict such as `to_dict` returns (docs/queries.md), checked like any other."""
-        question, payment, facts = parse_parts(document)
-        return plan_class(question.verb)(question=question, payment=payment, facts=facts)
-
-
-def plan_class(verb: str) -> type[Plan]:
-    """Return the class of a verb's plans."""
-    module, _, name = PLANS[verb].partition(":")
-    plan_type: type[Plan] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
-    return plan_type
-
-
-def parse_parts(document: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
-    """Parse a question, its price, which may be a share, and facts of data from JSON."""
-    if not isinstance(document, Mapping):
-        raise ParameterError("question", "be an object with a verb", came(document))
-    plan_type = plan_class(parameters.one_of("verb", document.get("verb"), PLANS))
-    arguments = {name: value for name, value in document.items() if name != "verb"}
-    parts: Any = (QUESTIONS[plan_type.verb], Payment, Facts)
-    try:
-        parameters.refuse_unknown_names(
-            arguments, [*plan_type.fields(), "share"], f"be a parameter of {plan_type.verb}"
-        )
-        question, payment, facts = (part_from_flat(part, arguments, as_json=True) for part in parts)
-    except ParameterError as error:
-        errors = [mistake for part in parts for mistake in part.mistakes(arguments, as_json=True)]
-        first, *others = errors if error.parameter in {mistake.parameter for mistake in errors} else [error, *errors]
-        first.others = tuple(others)
-        raise first from None
-    return question, payment, facts
-
-
-def question_from_flat(verb: str, arguments: Mapping[str, Any]) -> tuple[Question, Payment]:
-    """Return a question and its price from the flat names that a command has; None stands for what was left out."""
-    question_type = QUESTIONS[verb]
-    price_names = {"epsilon", "delta", "share", *plan_class(verb).accuracies}
-    parameters.refuse_unknown_names(
-        arguments, [*question_type.flat_fields(), *price_names], f"be a parameter of {verb}"
-    )
-    return part_from_flat(question_type, arguments), Payment.from_flat(
-        {name: value for name, value in arguments.items() if name in price_names}
-    )
+        plan: Plan = door("queries.planning", "plan_from_dict")(document)
+        return plan
 
 
 def missing_price(verb: str, accuracies: Sequence[str]) -> ParameterError:
     """Return the error for a question with neither an epsilon nor an accuracy that can replace it."""
     requirement = f"be given for {verb}" + (f", or {' or '.join(accuracies)} in its place" if accuracies else "")
     return ParameterError("epsilon", requirement, "nothing", "1 is a common choice; a smaller one reveals less")
-
-
-def part_from_flat(part: Any, arguments: Mapping[str, Any], *, as_json: bool = False) -> Any:
-    """Return a question, a price or facts from those of the flat names that belong to it."""
-    names = part.flat_fields()
-    return part.from_flat({name: value for name, value in arguments.items() if name in names}, as_json=as_json)
-
-
-def plan_without_data(question: Question, payment: Payment, *, max_items_per_user: int | None) -> Plan:
-    """Plan a question of which no data are known but the bound on a user's items."""
-    return plan_question(question, payment, Facts(max_items_per_user=max_items_per_user))
-
-
-class Paying(Protocol):
-    """A budget, as far as it decides the price of a question."""
-
-    @property
-    def usual_delta(self) -> Fraction:
-        """The delta of a question that needs one and names none; 0 where the budget has none."""
-        ...
-
-    @property
-    def sharing(self) -> Sharing:
-        """The meaning of a share of this budget."""
-        ...
-
-
-def plan_question(
-    question: Question,
-    payment: Payment,
-    facts: Facts,
-    budget: Paying | None = None,
-    *,
-    make: Callable[..., Plan] | None = None,
-) -> Plan:
-    """Return the plan of a question, made by `make` where somebody knows some facts.
-
-    For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
-    took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
-    it, and the budget says no more than the delta.
-    """
-    plan_type, delta = plan_class(question.verb), payment.exact_delta
-    make, needs_delta = make or plan_type, delta is None and plan_type.needs_delta(question)
-    if payment.share is None:
-        if payment.epsilon is None and payment.accuracy is None:
-            raise missing_price(question.verb, [*(["share"] if budget else []), *plan_type.accuracies])
-        if budget is not None and needs_delta and budget.usual_delta:
-            payment = payment.replace(delta=budget.usual_delta)
-        return make(question=question, payment=payment, facts=facts)
-    if budget is None:
-        hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
-        raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
-    from dpselect.utility.price import by_share, three_digits
-
-    share, sharing = Fraction(payment.share), budget.sharing
-    if needs_delta:
-        largest_delta = sharing.delta(share)
-        if not largest_delta:
-            hint = "make a budget with a delta, or give a domain where there is one"
-            raise ParameterError("delta", "be in the budget for this question", "0", hint)
-        delta = three_digits(min(parameters.DELTA, largest_delta))
-
-    def plan_at(epsilon: Fraction) -> Plan:
-        return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)
-
-    plan: Plan = by_share(plan_at, sharing.part, share, sharing.start(share))
-    sharing.check_failure(plan, share)
-    return plan

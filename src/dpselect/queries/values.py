@@ -10,7 +10,7 @@ from dpselect.draws import secure
 from dpselect.ledger import Budget, LedgerSource, fingerprint, parse_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import log_question, outline, with_question
-from dpselect.queries.plan import plan_question
+from dpselect.queries.planning import plan_question
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question, Scores
 from dpselect.release.release import Release

@@ -99,7 +99,7 @@ class Question(ParameterSet):
             'limited-domain'
         """
         payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
-        plan: Plan = door("queries.plan", "plan_without_data")(self, payment, max_items_per_user=max_items_per_user)
+        plan: Plan = door("queries.planning", "plan_without_data")(self, payment, max_items_per_user=max_items_per_user)
         return plan
 
     def forecast(

@@ -11,7 +11,8 @@ from dpselect._ground.keys import Key, composite_columns, parse_key
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
-from dpselect.queries.plan import Plan, missing_price, plan_class
+from dpselect.queries.plan import Plan, missing_price
+from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import PERIODS
 from dpselect.questions.parts import Payment, Total
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users

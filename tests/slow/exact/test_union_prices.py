@@ -163,7 +163,7 @@ def law_of(case, base):
     query, sets = asked(case), sets_of(base, 2)
 
     def run(draws):
-        union = BoundedUnion.choose(query, sets if query.chosen else None, draws)
+        union = BoundedUnion.choose(query, sets if query.chooses_bound else None, draws)
         items = union.draw_level(sets, 0, draws, None)
         return union.max_items_per_user, tuple((code, item.score) for code, item in items.items())
 

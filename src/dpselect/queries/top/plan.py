@@ -66,6 +66,7 @@ class TopKPlan(Plan):
             selection: Selection | ChosenGroups = self._near_enough(self.payment.within)
         elif groups is not None and groups.max_groups_per_user is None:
             selection = self._choose_groups(groups)
+            set_fields(self, chooses_bound=True)
         else:
             selection = select_method(self.request, self.requested_name, self.requested_epsilon, self.delta)
         set_fields(self, selection=selection)
@@ -169,13 +170,6 @@ class TopKPlan(Plan):
             NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         )
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
-
-    @property
-    def chooses_bound(self) -> bool:
-        """True if nobody gave the bound on groups."""
-        from dpselect.queries.top.group_bound import ChosenGroups
-
-        return isinstance(self.selection, ChosenGroups)
 
     @property
     def _larger_union(self) -> dict[str, object]:

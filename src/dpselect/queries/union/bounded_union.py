@@ -207,13 +207,13 @@ class BoundedUnion:
             *union_sentences.describe_levels(terms.shares_of_levels),
             union_sentences.describe_bound(
                 self.items_of_users,
-                share_of_bound=BOUND_SHARE if terms.chosen else None,
+                share_of_bound=BOUND_SHARE if terms.chooses_bound else None,
                 shared=shared,
                 in_groups=bool(terms.by),
             ),
             union_sentences.describe_rare(in_groups=bool(terms.by)),
         ]
-        if terms.chosen:
+        if terms.chooses_bound:
             parameters["epsilon_of_bound"] = terms.epsilon_for_bound
             if shared:
                 parameters["bound_in_budget"] = True

@@ -43,7 +43,7 @@ class UnionPlan(UnionTerms):
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
-        if self.chosen:
+        if self.chooses_bound:
             return accuracy.NO_ACCURACY
         good = BoundedUnion.with_bound(self, self.max_items_per_user).accuracy()
         good += accuracy.NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
@@ -55,7 +55,9 @@ class UnionPlan(UnionTerms):
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost it: a bound that was chosen is a part of the answer."""
-        max_items = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.max_items_per_user
+        max_items = (
+            release.privacy.parameters.get("max_items_per_user") if self.chooses_bound else self.max_items_per_user
+        )
         return union_price(self, max_items if isinstance(max_items, int) else None, order)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -96,20 +98,22 @@ class UnionPlan(UnionTerms):
         """Return the union with the bound that was chosen, if one was."""
         return BoundedUnion.with_bound(
             self,
-            self.bound_choice.bound_of_answer(outcome.max_items_per_user) if self.chosen else self.max_items_per_user,
+            self.bound_choice.bound_of_answer(outcome.max_items_per_user)
+            if self.chooses_bound
+            else self.max_items_per_user,
         )
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share."""
-    union = BoundedUnion.choose(terms, sets if terms.chosen else None, draws)
+    union = BoundedUnion.choose(terms, sets if terms.chooses_bound else None, draws)
     return union.outcome([union.draw_level(sets, 0, draws, progress)], secure=draws.secure)
 
 
 def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the n-grams that enough users share, level by level."""
     shortest, longest = terms.first_level + 1, len(terms.shares_of_levels)
-    union = BoundedUnion.choose(terms, stream.sets() if terms.chosen else None, draws)
+    union = BoundedUnion.choose(terms, stream.sets() if terms.chooses_bound else None, draws)
     drawn: list[dict[object, DrawnItem]] = []
 
     def release(sets: Sets, length: int) -> Int64:

@@ -56,8 +56,8 @@ MAX_ITEMS_IN_ENGINE = 10**6  # what an engine may be given a table of
 class UnionTerms(Plan):
     """All items that enough distinct users share.
 
-    `most` is for how many items a user counts; where the data do not say it and the method needs it, it is `chosen`
-    privately. `parts` are those of the price of the levels of a text.
+    A user counts for at most `max_items_per_user` items; where the data have no bound and the method needs one, it
+    `chooses_bound` privately. `shares_of_levels` are the parts of the price for the levels of a text.
     """
 
     verb: ClassVar[str] = "union"
@@ -66,8 +66,6 @@ class UnionTerms(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
     question: Union
-    chosen: bool = field(init=False, repr=False, compare=False)
-    bound: int | None = field(init=False, repr=False, compare=False)
     shares_of_levels: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     total_epsilon: Fraction = field(init=False, repr=False, compare=False)
 
@@ -82,9 +80,9 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if popular is given", "both", hint)
         if self.bound_decides_method:
             self._refuse_what_no_bound_decides()
-        bound, chooses_bound = _bound(self.requested_name, super().max_items_per_user, counted=self.counts)
+        bound, chooses_bound = _bound(self.requested_name, self.facts.max_items_per_user, counted=self.counts)
         shares_of_levels = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
-        set_fields(self, bound=bound, chosen=chooses_bound, shares_of_levels=shares_of_levels)
+        set_fields(self, max_items_per_user=bound, chooses_bound=chooses_bound, shares_of_levels=shares_of_levels)
         self._settle_epsilon()
         if self.in_engine:
             self._refuse_what_engines_cannot()
@@ -107,11 +105,6 @@ class UnionTerms(Plan):
         return self.question.by or ()  # type: ignore[return-value] # its kind has read it
 
     @property
-    def max_items_per_user(self) -> int | None:
-        """The bound on the items of a user, where it is known beforehand."""
-        return self.bound
-
-    @property
     def words(self) -> NgramRange | None:
         """The n-grams that are the items; None where the items are no text."""
         return self.facts.words
@@ -127,11 +120,6 @@ class UnionTerms(Plan):
         if self.requested_method.name is not None:
             return self.requested_method.name
         return WITH_POPULAR if self.popular else AUTO
-
-    @property
-    def chooses_bound(self) -> bool:
-        """True if nobody gave the bound on items."""
-        return self.chosen
 
     @property
     def bound_decides_method(self) -> bool:
@@ -166,7 +154,7 @@ class UnionTerms(Plan):
     def _settle_epsilon(self) -> None:
         """Set the price that was named, or what follows from the accuracy that was."""
         if self.payment.threshold is not None:
-            if self.chosen:
+            if self.chooses_bound:
                 hint = (
                     "its price is said before anything is read: Dataset(max_items_per_user=50), --max-items-per-user 50"
                 )
@@ -198,9 +186,9 @@ class UnionTerms(Plan):
             "epsilon": self.total_epsilon,
             "delta": self.delta,
             "most": self.max_items_per_user,
-            "chosen": self.chosen,
+            "chosen": self.chooses_bound,
             "counts": self.counts,
-            "method": self.requested_name if self.chosen else self.method,
+            "method": self.requested_name if self.chooses_bound else self.method,
             "shares": self.shares_of_levels,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
@@ -219,7 +207,7 @@ class UnionTerms(Plan):
     @property
     def epsilon_for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
-        return self.total_epsilon * BOUND_SHARE if self.chosen else Fraction(0)
+        return self.total_epsilon * BOUND_SHARE if self.chooses_bound else Fraction(0)
 
     @property
     def price_after_bound(self) -> tuple[Fraction, Fraction]:
@@ -241,7 +229,7 @@ class UnionTerms(Plan):
     @property
     def shared_budget(self) -> SharedBudget | None:
         """The budget that the choice of a bound and all that follows share, where rounds may answer."""
-        if not self.chosen or self.by or not self._may_have_rounds or not self._with_curve():
+        if not self.chooses_bound or self.by or not self._may_have_rounds or not self._with_curve():
             return None
         return plan_shared_budget(
             self.total_epsilon, self.delta, self.epsilon_for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0)
@@ -332,7 +320,7 @@ class UnionTerms(Plan):
     def _refuse_what_no_bound_decides(self) -> None:
         """Refuse what the method of a bound was not measured for; it chooses that bound."""
         unfit = {
-            "max_items_per_user": super().max_items_per_user,
+            "max_items_per_user": self.facts.max_items_per_user,
             "counts": self.counts or None,
             "by": self.by or None,
             "ngrams": self.words,
@@ -344,7 +332,7 @@ class UnionTerms(Plan):
 
     def _refuse_what_cannot_be_made(self) -> None:
         """Make the mechanisms now, since the ceiling is reserved by the time that the bound is known."""
-        if not self.chosen:
+        if not self.chooses_bound:
             self.mechanisms(self.max_items_per_user)
         elif self.requested_name == ROUNDS:
             if not self._with_curve():
