@@ -22,8 +22,8 @@ import dpselect as dps
 from dpselect._ground import methods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.queries.top.method import best_unknown_method
+from dpselect.queries.union.method import best_method
 from dpselect.queries.union.plan import draw_union
-from dpselect.queries.union.terms import best_method
 from dpselect.testing import SeededDraws
 
 BOUNDS = (1, 10, 100)

@@ -191,7 +191,7 @@ def largest_part(neighbours, decide=lambda chosen, _: chosen):
 @pytest.mark.usefixtures("three_methods")
 def test_the_law_of_a_method_by_the_chosen_bound_is_private():
     query = plan_of("union", method="by-bound", **PAYS)
-    methods = [terms.chosen_method(query, most) for most in query.bound_choice.bounds]
+    methods = [query.method_for(most) for most in query.bound_choice.bounds]
     assert methods == ["truncated-geometric", "greedy-geometric", "renyi-shaped"]
     assert query.mechanisms(2)[0].max_items_per_user is None
     assert 0.2 < largest_part(NEIGHBOURS) <= 1

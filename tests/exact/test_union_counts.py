@@ -12,7 +12,7 @@ import pytest
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.queries.union.bounded_union import BoundedUnion
-from dpselect.queries.union.terms import COUNTS_OF_BUDGET
+from dpselect.queries.union.method import COUNTS_OF_BUDGET
 from dpselect.testing import exact, law
 from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer

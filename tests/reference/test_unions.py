@@ -19,7 +19,7 @@ from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
 from dpselect.queries.union.bound import ITEM_BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import sort_key
-from dpselect.queries.union.terms import best_method, chosen_method
+from dpselect.queries.union.method import best_method
 from dpselect.release.archive import archive_release, restore_release
 from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import NgramRange
@@ -379,7 +379,7 @@ def test_bounds_are_those_that_have_a_curve(epsilon):
     assert bounds == ITEM_BOUNDS[: len(bounds)]
     assert bounds[-1] == LAST[epsilon]
     assert terms.method == "renyi-shaped"
-    assert {chosen_method(terms, most) for most in bounds[1:]} == {"renyi-shaped"}
+    assert {terms.method_for(most) for most in bounds[1:]} == {"renyi-shaped"}
     assert plan_of("union", epsilon=epsilon, method="renyi-shaped").bound_choice.bounds == bounds
     assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").bound_choice.bounds == ITEM_BOUNDS
     top = plan_of("top_k", k=100, epsilon=epsilon)
@@ -387,7 +387,7 @@ def test_bounds_are_those_that_have_a_curve(epsilon):
     assert top.selection.selector.bound_choice.bounds == bounds
     counted = plan_of("union", epsilon=float(epsilon) * 1.5, counts=True)
     assert counted.bound_choice.bounds == ITEM_BOUNDS[: len(counted.bound_choice.bounds)]
-    assert {chosen_method(counted, most) for most in counted.bound_choice.bounds[1:]} == {"renyi-shaped"}
+    assert {counted.method_for(most) for most in counted.bound_choice.bounds[1:]} == {"renyi-shaped"}
 
 
 def test_the_list_grows_with_epsilon_and_delta():
@@ -527,7 +527,7 @@ def test_a_method_by_the_bound_has_what_the_choice_left(epsilon):
         assert mechanism.delta == (plan.shared_budget.delta_of_others if plan.shared_budget else plan.delta)
     for most in (1, 8):
         assert plan.mechanisms(most) == free.mechanisms(most)
-    assert {chosen_method(plan, most) for most in range(2, 7)} == {"greedy-geometric"}
+    assert {plan.method_for(most) for most in range(2, 7)} == {"greedy-geometric"}
     assert plan.key["method"] != free.key["method"]
 
 

@@ -49,9 +49,9 @@ class ByGroupForecast:
 
     def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
         """Return the plan that a Dataset would make."""
-        by, chosen_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        by, requested_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
         return TopKPlan(
-            question=TopK(self.k, counts=self.counts, by=by, method=chosen_method),
+            question=TopK(self.k, counts=self.counts, by=by, method=requested_method),
             payment=Payment(epsilon=epsilon, delta=self.delta),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )

@@ -13,7 +13,7 @@ from dpselect.forecast.forecast import Forecast, ForecastRow
 from dpselect.forecast.population import Population
 from dpselect.queries.plan import Plan
 from dpselect.queries.top.plan import TopKPlan
-from dpselect.queries.union.terms import UnionTerms, chosen_method
+from dpselect.queries.union.terms import UnionTerms
 from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import Question, TopK, Union
 
@@ -64,7 +64,7 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
         method = Method(plan.method, k_bar=plan.requested_method.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.request.counts, method=method)
     elif isinstance(plan, UnionTerms) and plan.max_items_per_user is not None:
-        question = Union(method=chosen_method(plan, plan.max_items_per_user), counts=plan.counts)
+        question = Union(method=plan.method_for(plan.max_items_per_user), counts=plan.counts)
     else:
         return None
     return _simulate(question, like, epsilons, plan.ceiling.delta, plan.max_items_per_user)

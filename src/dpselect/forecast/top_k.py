@@ -42,9 +42,11 @@ class TopKForecast:
 
     def plan(self, method: str, epsilon: Fraction | None, items: int) -> TopKPlan:
         """Return the plan that a Dataset would make, at an epsilon or at the one that follows from `within`."""
-        chosen_method = Method(method, k_bar=self.k_bar)
+        named, domain = Method(method, k_bar=self.k_bar), Size(items) if self.known else None
         return TopKPlan(
-            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=chosen_method),
+            question=TopK(
+                self.k, domain=Size(items) if self.known else None, counts=self.counts, method=requested_method
+            ),
             payment=Payment(epsilon=epsilon, delta=self.delta, within=self.within),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )

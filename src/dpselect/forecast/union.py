@@ -24,8 +24,8 @@ from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
 from dpselect.queries.union.bounded_union import BoundedUnion
+from dpselect.queries.union.method import COUNTS_OF_BUDGET
 from dpselect.queries.union.plan import UnionPlan
-from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Union
 

@@ -53,7 +53,7 @@ class GroupFinder:
         """Return the finder by the method that a union of these parameters takes."""
         from dpselect.queries.facts import Facts
         from dpselect.queries.union.plan import UnionPlan
-        from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
+        from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError(
@@ -66,7 +66,7 @@ class GroupFinder:
             epsilon=epsilon,
             delta=delta,
             max_groups_per_user=max_groups_per_user,
-            method=chosen_method(plan, max_groups_per_user),
+            method=plan.method_for(max_groups_per_user),
             union=union,
         )
 

@@ -29,7 +29,7 @@ from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, TopRequest, noisy_counts
 from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, plan_shared_budget
-from dpselect.queries.union.terms import without_curve
+from dpselect.queries.union.method import without_curve
 from dpselect.release.accuracy import BETA, NO_ACCURACY, Accuracy, largest_whole_below
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (

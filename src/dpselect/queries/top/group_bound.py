@@ -13,7 +13,7 @@ from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.method import select_method
 from dpselect.queries.top.selection import Selection, TopRequest
-from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound, read_bound
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice
 from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
@@ -61,6 +61,10 @@ class ChosenGroups:
     def epsilon_for_bound(self) -> Fraction:
         """The epsilon that choosing costs."""
         return self.total_epsilon * BOUND_SHARE
+
+    @property
+    def _bound_choice(self) -> BoundChoice:
+        return BoundChoice(self.epsilon_for_bound, GROUP_BOUNDS)
 
     def selection_with(self, max_groups: int) -> Selection:
         """Return the selection that answers where this bound was chosen."""
@@ -137,18 +141,18 @@ class ChosenGroups:
         draw_with = {
             max_groups: self.selection_with(max_groups).bind_draw(engine, domain) for max_groups in GROUP_BOUNDS
         }
-        chooser = bound_chooser(self.epsilon_for_bound, GROUP_BOUNDS)
+        choice = self._bound_choice
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = count_places(*engine.groups_of_users(self.groups.listed_groups, progress=progress), GROUP_BOUNDS)
-            max_groups = draw_bound(users, chooser, draws, GROUP_BOUNDS)
+            groups_and_users = engine.groups_of_users(self.groups.listed_groups, progress=progress)
+            max_groups = choice.of_lengths(*groups_and_users, draws)
             return replace(draw_with[max_groups](draws, progress), max_groups_per_user=max_groups)
 
         return draw
 
     def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome that can have been drawn; a bound that cannot be chosen is read as the least."""
-        max_groups = read_bound(GROUP_BOUNDS, outcome.max_groups_per_user)
+        max_groups = self._bound_choice.bound_of_answer(outcome.max_groups_per_user)
         return replace(self.selection_with(max_groups).nearest_possible(outcome), max_groups_per_user=max_groups)
 
     def answer(self, outcome: Outcome) -> Release:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from flint import ctx
@@ -43,8 +42,8 @@ class BoundChoice:
 
     @property
     def chooser(self) -> Quantile:
-        """The mechanism that chooses a place in the bounds."""
-        return bound_chooser(self.epsilon, self.bounds)
+        """The mechanism: a private quantile of one place in the bounds per user, the least that leaves them all."""
+        return Quantile(q=SHARE_WITHIN_BOUND, bounds=(0, len(self.bounds) - 1), step=1, epsilon=self.epsilon)
 
     def of_sets(self, sets: Sets, draws: Draws) -> int:
         """Choose the bound from the items of every user."""
@@ -53,16 +52,20 @@ class BoundChoice:
         for block in sets.blocks():
             total += np.bincount(np.minimum(np.diff(block.offsets), largest_bound), minlength=len(total))
         lengths = np.flatnonzero(total[1:]) + 1
-        return draw_bound(count_places(lengths, total[lengths], self.bounds), self.chooser, draws, self.bounds)
+        return self.of_lengths(lengths, total[lengths], draws)
 
     def of_pairs(self, pairs: PairsElsewhere, draws: Draws) -> int:
         """Choose the bound where users and items stay in the engine."""
-        users = count_places(*pairs.lengths(self.bounds[-1]), self.bounds)
-        return draw_bound(users, self.chooser, draws, self.bounds)
+        return self.of_lengths(*pairs.lengths(self.bounds[-1]), draws)
 
-    def bound_of_answer(self, chosen: object) -> int:
-        """Return the bound that an answer says was chosen."""
-        return read_bound(self.bounds, chosen)
+    def of_lengths(self, lengths: Int64, users: Int64, draws: Draws) -> int:
+        """Choose the bound from how many users have each number of items."""
+        (place,) = self.chooser(count_places(lengths, users, self.bounds), draws=draws)
+        return self.bounds[int(place)]
+
+    def bound_of_answer(self, stated: object) -> int:
+        """Return the bound that an answer says was chosen; the least for one that cannot have been."""
+        return stated if isinstance(stated, int) and stated in self.bounds else self.bounds[0]
 
 
 @dataclass(frozen=True)
@@ -96,21 +99,6 @@ def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction
     """Return those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
     bounds = tuple(bound for bound in ITEM_BOUNDS if has_curve(epsilon, delta, bound, counts_share))
     return bounds if LEAST_LAST_BOUND in bounds else ()
-
-
-def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
-    """Return a private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
-    return Quantile(q=SHARE_WITHIN_BOUND, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
-
-
-def draw_bound(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
-    """Draw the bound, from one place in `bounds` for each user, or from how many users are at each."""
-    return bounds[int(chooser(places, draws=draws)[0])]
-
-
-def read_bound(bounds: Sequence[int], chosen: object) -> int:
-    """Return the bound that an answer says was chosen; the least for one that cannot have been."""
-    return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
 
 
 def count_places(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:

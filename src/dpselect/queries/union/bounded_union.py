@@ -22,7 +22,8 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.bound import BOUND_SHARE
-from dpselect.queries.union.terms import FEW_ITEMS, FOR_FEW, UnionTerms, chosen_method
+from dpselect.queries.union.method import FEW_ITEMS, FOR_FEW
+from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
@@ -195,7 +196,7 @@ class BoundedUnion:
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
         terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
-        name = chosen_method(terms, bound)
+        name = terms.method_for(bound)
         mechanism_parameters = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
         epsilon, delta = terms.price_of_union(bound)
         shared = terms.shared_budget is not None and terms.uses_rounds(bound)

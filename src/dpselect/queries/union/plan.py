@@ -19,7 +19,8 @@ from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
-from dpselect.queries.union.terms import COUNT_SHARE, FEW_ITEMS, FOR_FEW, UnionTerms
+from dpselect.queries.union.method import FEW_ITEMS, FOR_FEW
+from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded

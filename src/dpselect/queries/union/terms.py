@@ -7,18 +7,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from dpselect._ground import methods
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
-from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.gaussian_curve import Calibration, calibrations
 from dpselect.errors import ParameterError, came
 from dpselect.ledger import typed_name
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, whole_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan
 from dpselect.queries.union.bound import (
@@ -30,6 +29,19 @@ from dpselect.queries.union.bound import (
     bounds_with_curve,
     plan_shared_budget,
 )
+from dpselect.queries.union.method import (
+    COUNTS_OF_BUDGET,
+    FEW_ITEMS,
+    FOR_FEW,
+    LEAST_DELTA,
+    ROUNDS,
+    WITH_COUNTS,
+    WITH_POPULAR,
+    WITHOUT_CURVE,
+    best_method,
+    resolve_bound,
+    without_curve,
+)
 from dpselect.questions.parts import BY_BOUND, Method, Payment
 from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import CONFIDENCE_PERCENT
@@ -38,17 +50,9 @@ from dpselect.texts.text import NgramRange, level_shares
 from dpselect.utility.price import price_for
 from dpselect.utility.union_accuracy import looks_at_others, users_for
 
-ROUNDS = "renyi-shaped"
-ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
-WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
-WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
-WITH_POPULAR = FOR_FEW = "greedy-geometric"
-FEW_ITEMS = 6  # a chosen bound up to which it finds more than rounds; measured, docs/methods-compared.md
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts that are a step of their own
-COUNTS_OF_BUDGET = Fraction(1, 2)  # of a Renyi budget, for counts: as many items as without a budget in common
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
-LEAST_DELTA = Fraction(1, 10**100)
 MAX_ITEMS_IN_ENGINE = 10**6  # what an engine may be given a table of
 
 
@@ -66,6 +70,8 @@ class UnionTerms(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
     question: Union
+    requested_name: str = field(init=False, repr=False, compare=False)  # of a method; auto leaves it to the bound
+    words: NgramRange | None = field(init=False, repr=False, compare=False)  # the n-grams of a text that are the items
     shares_of_levels: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     total_epsilon: Fraction = field(init=False, repr=False, compare=False)
 
@@ -73,6 +79,8 @@ class UnionTerms(Plan):
         """Set the bound, the parts of the price, and the price."""
         if self.delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
+        unnamed = WITH_POPULAR if self.popular else AUTO
+        set_fields(self, requested_name=self.requested_method.name or unnamed, words=self.facts.words)
         hint = "ask of one group after another, with where="
         if self.by and self.words is not None:
             raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
@@ -80,7 +88,7 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if popular is given", "both", hint)
         if self.bound_decides_method:
             self._refuse_what_no_bound_decides()
-        bound, chooses_bound = _bound(self.requested_name, self.facts.max_items_per_user, counted=self.counts)
+        bound, chooses_bound = resolve_bound(self.requested_name, self.facts.max_items_per_user, counted=self.counts)
         shares_of_levels = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
         set_fields(self, max_items_per_user=bound, chooses_bound=chooses_bound, shares_of_levels=shares_of_levels)
         self._settle_epsilon()
@@ -91,7 +99,7 @@ class UnionTerms(Plan):
     @classmethod
     def for_no_account(cls, question: Question, facts: Facts) -> Question:
         """Return a plain union whose bound is to be chosen as one whose method that bound decides."""
-        is_plain = question == Union() and facts.max_items_per_user is None and facts.words is None
+        is_plain = question == Union() and facts.max_items_per_user is None and facts.ngrams is None
         return Union(method=Method(BY_BOUND)) if is_plain else question
 
     @classmethod
@@ -105,21 +113,9 @@ class UnionTerms(Plan):
         return self.question.by or ()  # type: ignore[return-value] # its kind has read it
 
     @property
-    def words(self) -> NgramRange | None:
-        """The n-grams that are the items; None where the items are no text."""
-        return self.facts.words
-
-    @property
     def counts(self) -> bool:
         """Counts are asked for."""
         return self.question.counts
-
-    @property
-    def requested_name(self) -> str:
-        """The method that was named, or auto, which is left to the bound."""
-        if self.requested_method.name is not None:
-            return self.requested_method.name
-        return WITH_POPULAR if self.popular else AUTO
 
     @property
     def bound_decides_method(self) -> bool:
@@ -134,7 +130,16 @@ class UnionTerms(Plan):
     @property
     def method(self) -> str:
         """The method that answers, where the bound is known; where it is to be chosen, that for most bounds."""
-        return chosen_method(self, self.max_items_per_user)
+        return self.method_for(self.max_items_per_user)
+
+    def method_for(self, max_items: int | None) -> str:
+        """Return the name of the method that answers, for users of at most `max_items` items."""
+        if not self.may_choose_method:
+            return self.requested_name
+        max_items = self.bound_choice.bounds[-1] if max_items is None else max_items
+        if self.bound_decides_method and 1 < max_items <= FEW_ITEMS:
+            return FOR_FEW
+        return best_method(*self.price_after_bound, max_items, counted=self.counts, in_engine=self.in_engine)
 
     @property
     def popular(self) -> tuple[Any, ...]:
@@ -216,11 +221,11 @@ class UnionTerms(Plan):
 
     def counts_decide(self, max_items: int | None) -> bool:
         """Return whether the counts are those that decided which items are released, and so cost nothing more."""
-        return self.counts and chosen_method(self, max_items) in WITH_COUNTS and not self.in_engine
+        return self.counts and self.method_for(max_items) in WITH_COUNTS and not self.in_engine
 
     def uses_rounds(self, max_items: int | None) -> bool:
         """Return whether rounds answer, for users of at most `max_items` items."""
-        return methods.method_row("union", chosen_method(self, max_items)).weights is WeightRule.ROUNDS
+        return methods.method_row("union", self.method_for(max_items)).weights is WeightRule.ROUNDS
 
     def counts_share(self, max_items: int | None) -> Fraction:
         """Return the part of the Renyi budget of rounds that is left for the counts of what they release."""
@@ -229,7 +234,7 @@ class UnionTerms(Plan):
     @property
     def shared_budget(self) -> SharedBudget | None:
         """The budget that the choice of a bound and all that follows share, where rounds may answer."""
-        if not self.chooses_bound or self.by or not self._may_have_rounds or not self._with_curve():
+        if not self.chooses_bound or self.by or not self._bounds_with_curve:
             return None
         return plan_shared_budget(
             self.total_epsilon, self.delta, self.epsilon_for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0)
@@ -265,16 +270,14 @@ class UnionTerms(Plan):
     @property
     def bound_choice(self) -> BoundChoice:
         """The choice of max_items_per_user: among bounds that have a curve, if rounds may answer."""
-        curves = self._with_curve() if self._may_have_rounds else ()
-        return BoundChoice(self.epsilon_for_bound, curves or ITEM_BOUNDS)
+        return BoundChoice(self.epsilon_for_bound, self._bounds_with_curve or ITEM_BOUNDS)
 
-    @property
-    def _may_have_rounds(self) -> bool:
-        return self.may_choose_method or self.requested_name == ROUNDS
-
-    def _with_curve(self) -> tuple[int, ...]:
-        share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
-        return bounds_with_curve(*self.price_after_bound, share)
+    @cached_property
+    def _bounds_with_curve(self) -> tuple[int, ...]:
+        """The bounds for which rounds have their curve; none where rounds cannot answer."""
+        if not self.may_choose_method and self.requested_name != ROUNDS:
+            return ()
+        return bounds_with_curve(*self.price_after_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
 
     def mechanisms(self, max_items: int | None) -> tuple[Any, ...]:
         """Return the set union of each level, for users of at most `max_items` items."""
@@ -335,23 +338,13 @@ class UnionTerms(Plan):
         if not self.chooses_bound:
             self.mechanisms(self.max_items_per_user)
         elif self.requested_name == ROUNDS:
-            if not self._with_curve():
+            if not self._bounds_with_curve:
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 share = self.counts_share(LEAST_LAST_BOUND)
                 raise without_curve(self.total_epsilon, *self.price_after_bound, None, ROUNDS, hint, share)
         elif not self.may_choose_method:
             self.mechanisms(1)
             self.mechanisms(ITEM_BOUNDS[-1])
-
-
-def chosen_method(plan: UnionTerms, max_items: int | None) -> str:
-    """Return the name of the method that answers, for users of at most `max_items` items."""
-    if not plan.may_choose_method:
-        return plan.requested_name
-    max_items = plan.bound_choice.bounds[-1] if max_items is None else max_items
-    if plan.bound_decides_method and 1 < max_items <= FEW_ITEMS:
-        return FOR_FEW
-    return best_method(*plan.price_after_bound, max_items, counted=plan.counts, in_engine=plan.in_engine)
 
 
 @lru_cache(maxsize=4)
@@ -361,7 +354,7 @@ def _mechanisms(plan: UnionTerms, max_items: int | None, _popular: str) -> tuple
     Some take seconds to make, and they are made once to check them and once to run them.
     """
     epsilon, delta = plan.price_of_union(max_items)
-    row = methods.method_row("union", chosen_method(plan, max_items))
+    row = methods.method_row("union", plan.method_for(max_items))
     options: dict[str, object] = {}
     needs_bound = row.bound is NeedsBound.REQUIRED or (
         row.bound is NeedsBound.OPTIONAL and not plan.bound_decides_method
@@ -407,45 +400,3 @@ def _price_for_threshold(plan: UnionTerms, _popular: str) -> TargetAccuracy:
 def _digest(popular: tuple[Any, ...]) -> str:
     """Digest a public list: its items, their types, and their order."""
     return hashlib.sha256(json.dumps(list(map(typed_name, popular))).encode()).hexdigest()
-
-
-def without_curve(
-    requested: Fraction,
-    epsilon: Fraction,
-    delta: Fraction,
-    max_items: int | None,
-    method: str,
-    hint: str,
-    counts_share: Fraction = Fraction(0),
-) -> ParameterError:
-    """Return the error where `epsilon`, the union's part of the price, is too small for a Renyi-shaped curve."""
-    items = "max_items_per_user chosen privately" if max_items is None else f"{max_items} items per user"
-    if delta < LEAST_DELTA:
-        return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
-    least = rounded_up(
-        least_epsilon(delta, LEAST_LAST_BOUND if max_items is None else max_items, counts_share) * requested / epsilon
-    )
-    return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(requested), hint)
-
-
-def _bound(method: str, stated: int | None, *, counted: bool) -> tuple[int | None, bool]:
-    """Return max_items_per_user, and whether it is to be chosen privately."""
-    if method == ONE_ITEM and stated not in (None, 1):
-        raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(stated))
-    if method == ONE_ITEM or stated is not None:
-        return stated or 1, False
-    is_needed = method in (AUTO, BY_BOUND) or methods.method_row("union", method).bound is NeedsBound.REQUIRED
-    return None, is_needed or counted
-
-
-def best_method(
-    epsilon: Fraction, delta: Fraction, max_items: int, *, counted: bool = False, in_engine: bool = False
-) -> str:
-    """Return the best method by epsilon, delta, the bound and what is asked for alone; measured.
-
-    Docs/methods-compared.md.
-    """
-    if max_items == 1:
-        return ONE_ITEM_COUNTED if counted and not in_engine else ONE_ITEM
-    share = COUNTS_OF_BUDGET if counted else Fraction(0)
-    return ROUNDS if has_curve(epsilon, delta, max_items, share) else WITHOUT_CURVE
