@@ -20,8 +20,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 ROOMS = (
     "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "papers", "engines", "inspection",
     "release", "utility", "ledger", "audit", "questions", "rows", "filter_texts", "queries", "checking", "verbs",
-    "dataset", "flat", "forecast", "remote", "frames", "pandas", "polars", "dpselect", "demo", "mcp", "gateway",
-    "command", "__main__",
+    "asked_rows", "dataset", "flat", "forecast", "remote", "frames", "pandas", "polars", "dpselect", "demo", "mcp",
+    "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones.
 APART = {

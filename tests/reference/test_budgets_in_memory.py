@@ -17,6 +17,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.limits import Taken
+from dpselect.asked_rows import AskedRows
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
@@ -468,7 +469,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
     budget = dps.Budget(epsilon=10_000, delta="0.1")
     budget.snapshot = snapshot
     data = dps.Dataset(tmp_path, user="user", item="item", budget=budget)
-    opened = dps.Dataset._open_for
+    opened = AskedRows._open_for
 
     def late(self, plan):
         engine = opened(self, plan)
@@ -476,7 +477,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
             pq.write_table(pa.table({"user": range(1000, 2000), "item": ["new"] * 1000}), tmp_path / "2.parquet")
         return engine
 
-    monkeypatch.setattr(dps.Dataset, "_open_for", late)
+    monkeypatch.setattr(AskedRows, "_open_for", late)
     told = [data.top_k(1, epsilon=100) for _ in range(3)]
     assert [release.labels for release in told] == [["old"], ["new"], ["new"]]
     assert [release.to_dict()["charged"]["repeated"] for release in told] == [False, False, True]

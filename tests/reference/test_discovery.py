@@ -11,6 +11,7 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect.accounting.prices import divergence
 from dpselect.accounting.renyi import renyi_budget
+from dpselect.asked_rows import AskedRows
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.mechanisms.shared_noise import zcdp
@@ -147,7 +148,7 @@ def test_one_item_a_user_has_no_order():
 )
 def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, monkeypatch):
     data = votes()
-    monkeypatch.setattr(dps.Dataset, "engine", None)
+    monkeypatch.setattr(AskedRows, "open_engine", None)
     with pytest.raises(dps.ParameterError, match=message):
         by_names(data).top_k(**{"k": 3, **TERMS, **settings})
 

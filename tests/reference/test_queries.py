@@ -16,6 +16,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
+from dpselect.asked_rows import AskedRows
 from dpselect.flat import dataset_of
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
@@ -197,7 +198,7 @@ OURS = [
 @pytest.mark.parametrize("plan", OURS, ids=repr)
 def test_a_question_for_values_of_ones_own_is_asked_of_no_data_set(plan: dps.Plan, monkeypatch) -> None:
     """It would choose among items that nobody listed, by a sensitivity that is not theirs."""
-    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
+    monkeypatch.setattr(AskedRows, "open_engine", None)  # whoever opened the data now would fail otherwise
     for refused in (
         lambda: DATA.ask(plan),
         lambda: DATA.ask(plan.question, epsilon=1),
@@ -480,7 +481,7 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     for one in [{}, *others]:
         opened = {"where": one.get("where"), "types": one.get("types")}
         with dps.Dataset(pa.table(ROWS), user="user", item="item", **opened).engine() as engine:  # type: ignore[arg-type]
-            keys.append(dataset_of("a.csv", **usual | one).question("union", {}, engine, None).text)
+            keys.append(dataset_of("a.csv", **usual | one)._rows.fingerprint("union", {}, engine, None).text)
     assert len(set(keys)) == len(keys)
     two, other = (
         plan_of("union", epsilon=1, words=NgramRange(Tokenizer("words"), 1, 2), shares=s)
