@@ -44,7 +44,7 @@ class TopKForecast:
         """Return the plan that a Dataset would make, at an epsilon or at the one that follows from `within`."""
         named, domain = Method(method, k_bar=self.k_bar), Size(items) if self.known else None
         return TopKPlan(
-            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=named),
+            question=TopK(self.k, domain=domain, counts=self.counts, method=named),
             payment=Payment(epsilon=epsilon, delta=self.delta, within=self.within),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )
