@@ -66,7 +66,8 @@ class AskedRows:
         source_before = None if budget is None else identify_source(self.address, is_named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._open_for(plan))
-            rows = rows.as_opened(engine.source.undeclared, engine.source.row_bound, engine.outside)  # of the open file
+            source = engine.source  # the open file, which may be another than before
+            rows = replace(rows, keys=source.undeclared, bound=source.row_bound, outside=engine.outside)
             plan = plan.for_rows(rows)
             answer_plan, outlined = plan.bind(engine), outline(plan, rows)
 

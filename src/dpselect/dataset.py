@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect._ground import parameters
 from dpselect._ground.keys import Key, composite_columns, key_columns, parse_key, refuse_shared
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect.engines.address import Address
@@ -328,15 +327,10 @@ class Dataset(Verbs):
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         plan = self._plan_question(question, payment, is_asked_now=True)
-        return self._ask(plan, fresh=fresh, progress=progress)
+        return self._rows_for(plan).answer(plan, self.budget, fresh=fresh, progress=progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        return self._ask(plan.for_data_set(self), fresh=fresh, progress=progress)
-
-    def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """Return the answer to a plan for these rows, paid if there is a budget."""
-        parameters.check_callable("progress", progress)
-        parameters.flag("fresh", fresh)
+        plan = plan.for_data_set(self)
         return self._rows_for(plan).answer(plan, self.budget, fresh=fresh, progress=progress)
 
     def _rows_for(self, plan: Plan) -> AskedRows:

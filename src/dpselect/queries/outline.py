@@ -38,18 +38,15 @@ MAX_NUMBER_CHARACTERS = 3000  # characters of a number that a question can have:
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
     """Return what is asked. `rows` names the rows it is about, where they are those of a data set."""
     parameters_of_plan = plan.question.flat() | plan.payment.flat() | plan.facts.flat()
-    written: dict[str, Json] = {"verb": plan.verb, **_mark_own_values(plan.question)}
+    written: dict[str, Json] = {"verb": plan.verb}
+    if isinstance(plan.question, Scores):  # of the caller's own, as are those of one each
+        written["of_scores"] = True
+    elif isinstance(plan.question, OneEach):
+        written["per_user"] = None
     for name, value in parameters_of_plan.items():
         if name not in UNSTATED:
             written[name] = _list_length(value) if name in UNNAMED_LISTS else _to_json(value)
     return written if rows is None else {**written, "rows": rows.to_dict()}
-
-
-def _mark_own_values(question: object) -> dict[str, Json]:
-    """Return the entry by which an outline marks a question about values of the caller's own."""
-    if isinstance(question, Scores):
-        return {"of_scores": True}
-    return {"per_user": None} if isinstance(question, OneEach) else {}
 
 
 def plan_from_outline(outlined: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:

@@ -112,7 +112,8 @@ def plan_question(
     took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
     it, and the budget says no more than the delta.
     """
-    plan_type, delta = plan_class(question.verb), payment.exact_delta
+    plan_type = plan_class(question.verb)
+    delta: Fraction | None = payment.delta  # type: ignore[assignment] # its kind has read it
     make, needs_delta = make or plan_type, delta is None and plan_type.needs_delta(question)
     if payment.share is None:
         if payment.epsilon is None and payment.accuracy is None:

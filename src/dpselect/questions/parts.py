@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
@@ -294,8 +293,3 @@ class Payment(ParameterSet):
     def accuracy(self) -> str | None:
         """Name of the accuracy that is asked for, if one is."""
         return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
-
-    @property
-    def exact_delta(self) -> Fraction | None:
-        """The delta that is given, or None."""
-        return self.delta  # type: ignore[return-value] # its kind has read it

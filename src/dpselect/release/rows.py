@@ -57,10 +57,6 @@ class OfRows:
     bound: RowBound | None = None
     outside: str | None = None
 
-    def as_opened(self, keys: tuple[str, ...], bound: RowBound | None, outside: str | None) -> OfRows:
-        """Return what an open engine knows of its rows, too."""
-        return replace(self, keys=keys, bound=bound, outside=outside)
-
     @property
     def counting_period(self) -> str | None:
         """Kind of the periods in each of which a user counts once, if a question is about several."""

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground import parameters
 from dpselect._ground.keys import Key, composite_columns, parse_key
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
@@ -91,12 +90,10 @@ class RemoteDataset(Verbs):
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        _check_options(progress, fresh=fresh)
         check_question(question)
         return self._answer(question.verb, question_body(question, payment, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        _check_options(progress, fresh=fresh)
         return self._answer(plan.verb, plan_body(plan, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
@@ -105,11 +102,6 @@ class RemoteDataset(Verbs):
 
             LOG.debug("%s, asked of %s", verb, self.wire.address)
         return ask_question(self.wire, body, progress)
-
-
-def _check_options(progress: object, *, fresh: object) -> None:
-    parameters.check_callable("progress", progress)
-    parameters.flag("fresh", fresh)
 
 
 def _fresh_field(*, fresh: bool) -> Body:

@@ -50,6 +50,7 @@ class TopKPlan(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: TopK
+    requested_name: str = field(init=False, repr=False, compare=False)  # of a method; auto leaves it to the plan
     request: TopRequest = field(init=False, repr=False, compare=False)
     selection: Selection | ChosenGroups = field(init=False, repr=False, compare=False)
 
@@ -58,6 +59,8 @@ class TopKPlan(Plan):
         if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out if a domain is given", came(self.facts.exclude), hint)
+        name = self.requested_method.name
+        set_fields(self, requested_name=AUTO if name in (None, SET) else name)
         self._refuse_what_does_not_go_together()
         set_fields(self, request=self._make_request())
         set_fields(self, totals=self.request.totals)
@@ -122,12 +125,6 @@ class TopKPlan(Plan):
             gains_are_losses=isinstance(q.score, Gain) and q.score.lost,
             groups=ResolvedGroups.from_by(q.by, chooses=True) if isinstance(q.by, By) else None,
         )
-
-    @property
-    def requested_name(self) -> str:
-        """The method that was named; auto where it is left to the plan."""
-        name = self.requested_method.name
-        return AUTO if name in (None, SET) else str(name)
 
     @property
     def _is_ranked(self) -> bool:

@@ -249,11 +249,12 @@ class Selection(ABC):
     @property
     def counted_scale(self) -> Scale:
         """The scale of the winners' numbers: users may count for few of these."""
-        bounds = [noise.max_items_per_user for noise in (self.counter, self.measurer) if noise is not None]
-        if not bounds or bounds[0] is None:
+        noise = self.measurer if self.counter is None else self.counter
+        if noise is None or noise.max_items_per_user is None:
             return self.scale
+        items = noise.max_items_per_user
         return self.scale.with_bounds(
-            groups=self.scale.groups, items=bounds[0], only_returned=True, in_each_group=self.is_by_group
+            groups=self.scale.groups, items=items, only_returned=True, in_each_group=self.is_by_group
         )
 
     @property
