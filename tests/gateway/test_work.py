@@ -22,7 +22,7 @@ from dpselect.gateway.jobs import JobState
 from dpselect.gateway.settings.kinds import Amount
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import DataSettings, Settings, Sizes
-from dpselect.gateway.web.desk import Desk
+from dpselect.gateway.web.desk import SlowRequests
 from dpselect.queries.plan import Plan
 from tests.gateway import served
 from tests.gateway.processes import make
@@ -151,7 +151,7 @@ def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
     for workers in (1, 2, 5):
         assert turn.window(work.WorkBound(here=1.0, rows=0.0), 1e-3, workers) >= workers + turn.THREADS
         assert turn.window(work.WorkBound(here=0.0, rows=1.0), 1e-3, workers) >= workers
-    assert Desk()._threads.total_tokens == turn.THREADS
+    assert SlowRequests()._threads.total_tokens == turn.THREADS
 
 
 def settings(folder: Path, tick: float) -> Settings:

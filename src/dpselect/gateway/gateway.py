@@ -19,7 +19,7 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.forecast import bound_work
 from dpselect.gateway import declared, forecasts
 from dpselect.gateway.admission import Admission
-from dpselect.gateway.answers import Answer, Answers
+from dpselect.gateway.answers import Answers, PaidAnswer
 from dpselect.gateway.asked import AskedQuestion, open_data, parse_question
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState
@@ -311,11 +311,11 @@ class Gateway:
         self.runner.wake()
         return decided.to_dict()
 
-    def answer(self, person: Person, number: str) -> Answer:
+    def answer(self, person: Person, number: str) -> PaidAnswer:
         """Return a release that was paid for, to everybody who may use its data."""
         return self.answers.find(number, self.open_to(person))
 
-    def answer_at_hand(self, person: Person, number: str) -> Answer | None:
+    def answer_at_hand(self, person: Person, number: str) -> PaidAnswer | None:
         """Return an answer if it is in memory, without waiting for a disk."""
         return self.answer(person, number) if self.answers.has_at_hand(number) else None
 

@@ -96,7 +96,7 @@ def problem(kind: str, detail: str, hint: str | None = None, **members: Json) ->
     return {**details, **({} if hint is None else {"hint": hint}), **members}
 
 
-def mistake(error: BaseException) -> dict[str, Json] | None:
+def problem_of_asker(error: BaseException) -> dict[str, Json] | None:
     """Return the problem details of an asker's mistake or of a lack of budget, or None for any other error."""
     match error:
         case Refused():
@@ -120,10 +120,10 @@ def mistake(error: BaseException) -> dict[str, Json] | None:
             return None
 
 
-def of_error(error: Exception) -> dict[str, Json]:
+def problem_of_error(error: Exception) -> dict[str, Json]:
     """Return the problem details for an asker. All errors that are not theirs have one text; the log has the reason."""
     fallback = ("unavailable", _UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
-    return mistake(error) or problem(*fallback)
+    return problem_of_asker(error) or problem(*fallback)
 
 
 def _without_hint(error: DpselectError) -> str:

@@ -19,7 +19,7 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
-from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST_JOB, TooLateError, mistake, problem
+from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST_JOB, TooLateError, problem, problem_of_asker
 from dpselect.gateway.settings.kinds import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
@@ -208,7 +208,7 @@ class Runner:
         except TooLateError:
             failure = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
-            refusal = mistake(error)
+            refusal = problem_of_asker(error)
             if refusal is not None and not turn.read:
                 return {"state": JobState.REFUSED, "problem": refusal, "cost": FREE}
             self._log.failed("a question failed", error, job=job.id)

@@ -19,7 +19,7 @@ APPROVAL = "approval"
 
 
 @dataclass(frozen=True)
-class Desk:
+class AgentDesk:
     """The requests that one person may send to a gateway, as in its HTTP. Failures are DpselectErrors."""
 
     described: Callable[[], list[Any]]
@@ -42,17 +42,17 @@ def is_open(job: Body) -> bool:
     return job["state"] in RUNNING and job["state"] != APPROVAL
 
 
-def remote_desk(remote: Remote) -> Desk:
+def remote_desk(remote: Remote) -> AgentDesk:
     """Return the desk of a gateway at an address. Each question has its own key, so a retry is not paid twice."""
     wire = remote.data().wire
-    return Desk(
-        remote.described,
-        remote.budget,
-        remote.answers,
-        remote.answer,
-        lambda body: dict(wire.post("/v1/price", body)),
-        lambda body: RemoteJob.parse(wire.post("/v1/questions", body, key=fresh_key().hex())).fields,
-        lambda job: RemoteJob.parse(wire.get(f"{RemoteJob.parse(job).path}?wait=25")).fields,
+    return AgentDesk(
+        described=remote.described,
+        budget=remote.budget,
+        answers=remote.answers,
+        answer=remote.answer,
+        price=lambda body: dict(wire.post("/v1/price", body)),
+        ask=lambda body: RemoteJob.parse(wire.post("/v1/questions", body, key=fresh_key().hex())).fields,
+        look=lambda job: RemoteJob.parse(wire.get(f"{RemoteJob.parse(job).path}?wait=25")).fields,
     )
 
 

@@ -33,7 +33,7 @@ from dpselect.gateway.pages.rendering import (
     static,
 )
 from dpselect.gateway.people import COOKIE
-from dpselect.gateway.problems import PROBLEM_KINDS, Refused, mistake
+from dpselect.gateway.problems import PROBLEM_KINDS, Refused, problem_of_asker
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web.api import parse_body
 from dpselect.gateway.web.desk import run_for_person
@@ -160,7 +160,7 @@ async def _forecast_or_problem(request: Request, body: Row) -> Row:
     try:
         forecast: Row = await run_for_person(request, Gateway.forecast, dict(body))
     except Exception as error:
-        problem_details = mistake(error)
+        problem_details = problem_of_asker(error)
         if problem_details is None:
             raise
         return problem_details

@@ -289,7 +289,7 @@ Digest = Annotated[str, PlainValidator(_digest)]
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """A table of the file: its keys, what each must be, and what it is unless given."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -302,13 +302,13 @@ class Table(BaseModel):
     )
 
 
-class Named(Table):
+class Named(SettingsTable):
     """A table with a name of its own, which its heading says and no key of it."""
 
     name: Name = Field(validation_alias="")
 
 
-class Amount(Table):
+class Amount(SettingsTable):
     """An (epsilon, delta)."""
 
     epsilon: Epsilon

@@ -11,7 +11,14 @@ from pydantic import Field, ValidationInfo, field_validator
 from dpselect._ground.parameters import suggest
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings import kinds
-from dpselect.gateway.settings.kinds import MAX_ITEMS_OR_QUESTIONS, Amount, Named, Table, WrongError, reading_context
+from dpselect.gateway.settings.kinds import (
+    MAX_ITEMS_OR_QUESTIONS,
+    Amount,
+    Named,
+    SettingsTable,
+    WrongError,
+    reading_context,
+)
 
 
 class Person(Named):
@@ -58,7 +65,7 @@ class Person(Named):
         return value
 
 
-class Proxy(Table):
+class Proxy(SettingsTable):
     """A proxy that says who is signed in; only these addresses are believed."""
 
     addresses: kinds.Networks
@@ -67,7 +74,7 @@ class Proxy(Table):
     """The header with the person's `subject`."""
 
 
-class Oidc(Table):
+class Oidc(SettingsTable):
     """An identity provider whose signed tokens are taken in place of ours."""
 
     issuer: kinds.Url
@@ -80,7 +87,7 @@ class Oidc(Table):
     """The claim with the person's `subject`."""
 
 
-class ServerSettings(Table):
+class ServerSettings(SettingsTable):
     """The settings of the server."""
 
     ledger: kinds.Ledger = Field(repr=False)

@@ -26,7 +26,7 @@ from dpselect.gateway.settings.kinds import (
     Amount,
     Key,
     Named,
-    Table,
+    SettingsTable,
     WrongError,
     reading_context,
 )
@@ -38,7 +38,7 @@ MAX_USERS, MAX_BYTES = 10**12, 10**15  # of imagined data
 MAX_ROWS_OF_A_USER = 2**31  # of one user
 
 
-class WeightColumn(Table):
+class WeightColumn(SettingsTable):
     """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
 
     at_most: kinds.Number
@@ -56,7 +56,7 @@ class WeightColumn(Table):
         return self
 
 
-class Bounds(Table):
+class Bounds(SettingsTable):
     """A column whose values may be asked for, as quantiles and as measures: chosen without looking at the data."""
 
     low: kinds.Number
@@ -77,7 +77,7 @@ class Bounds(Table):
         return self
 
 
-class Sizes(Table):
+class Sizes(SettingsTable):
     """The size of data as their owner declares it: forecasts imagine such data, and it decides when answers leave."""
 
     users: int = Field(default=10_000, ge=1, le=MAX_USERS)
@@ -324,7 +324,7 @@ def _parse_named(tables: object, read: ValidatorFunctionWrapHandler) -> Any:
     return read({name: {**table, "": name} if isinstance(table, dict) else table for name, table in tables.items()})
 
 
-class Settings(Table):
+class Settings(SettingsTable):
     """The settings of a gateway: everything that the owner declares."""
 
     server: ServerSettings

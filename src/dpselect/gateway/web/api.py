@@ -18,7 +18,7 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import ANSWER_FORMS
-from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, desk_of, run_for_person, wait_until_ended
+from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, run_for_person, slow_requests_of, wait_until_ended
 from dpselect.gateway.web.releases import Release
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call, json_response
 from dpselect.questions import items_to_json, parse_json
@@ -72,7 +72,7 @@ async def read_body(request: Request) -> tuple[Json, bytes]:
     raw = await request.body()
     if len(raw) <= SHORT_BODY_BYTES:
         return parse_body(raw), raw
-    return await desk_of(request).run(request.state.person.name, parse_body, raw), raw
+    return await slow_requests_of(request).run(request.state.person.name, parse_body, raw), raw
 
 
 def parse_body(raw: bytes) -> Json:
@@ -184,7 +184,7 @@ async def question(request: Request) -> Response:
 
     if not wait:
         return json_response(await find_job(request, number))
-    with desk_of(request).holding(request.state.person.name):
+    with slow_requests_of(request).holding(request.state.person.name):
         return json_response(
             await wait_until_ended(request.app.state.bell, number, partial(find_job, request, number), wait)
         )
