@@ -208,8 +208,10 @@ class Dataset(Verbs):
         def open_with_types(types: Types) -> Engine:
             return replace(self._rows, address=self._address.with_types(types)).open_engine()
 
-        at = self._address
-        return inspect(at.source, open_with_types, table=at.table, csv=at.csv, intended_use=wanted, options=options)
+        address = self._address
+        return inspect(
+            address.source, open_with_types, table=address.table, csv=address.csv, intended_use=wanted, options=options
+        )
 
     def prepare(
         self,
@@ -263,8 +265,10 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming_parameter("weights", "weight"):
             rules = rules_of(self.user_columns, self.column, keep, weights, max_rows_per_user=max_rows, **time)
-            at = self._address
-            return prepare(at.source, rules, to, **options, table=at.table, csv=at.csv, types=at.types)
+            address = self._address
+            return prepare(
+                address.source, rules, to, **options, table=address.table, csv=address.csv, types=address.types
+            )
 
     def _refuse_prepared(self) -> None:
         """Refuse options that choose rows: all rows are prepared, and a question chooses among them."""

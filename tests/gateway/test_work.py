@@ -41,7 +41,7 @@ DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10)
 def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
     """Of a top k about artists."""
     bound = work.bound_work(Plan.from_dict({**TOP, **asked}), where, "artist", data)
-    return bound.here + bound.rows
+    return bound.python_seconds + bound.engine_seconds
 
 
 def test_more_work_has_a_larger_bound() -> None:
@@ -80,7 +80,7 @@ def test_groups_whose_users_are_counted_are_counted_once() -> None:
 
     def seconds(groups: int) -> float:
         plan = Plan.from_dict({"verb": "users", "epsilon": 1, "by": ["country"], "groups": [*range(groups)]})
-        return work.bound_work(plan, None, (), DATA).here
+        return work.bound_work(plan, None, (), DATA).python_seconds
 
     few, more, many = map(seconds, (1_000, 2_000, 3_000))
     assert few < more < many
@@ -108,7 +108,7 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
             "max_groups_per_user": 1,
         }
         bound = work.bound_work(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA)
-        return bound.here + bound.rows
+        return bound.python_seconds + bound.engine_seconds
 
     assert median(50_000) > 20
     assert median(1_000, points=9) > median(1_000) + 3
@@ -119,10 +119,10 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
 )
 def test_choosing_a_bound_reads_the_rows_once_more(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Plan.from_dict(asked)
-    rows = work.bound_work(plan, None, "artist", DATA).rows
+    rows = work.bound_work(plan, None, "artist", DATA).engine_seconds
     assert plan.chooses_bound
     monkeypatch.setattr(type(plan), "chooses_bound", False)
-    assert rows > 1.05 * work.bound_work(plan, None, "artist", DATA).rows
+    assert rows > 1.05 * work.bound_work(plan, None, "artist", DATA).engine_seconds
 
 
 def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
@@ -139,7 +139,7 @@ def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
 
 def test_windows_are_ticks_that_double() -> None:
     def at(rows: float, tick: float = 1.0) -> float:
-        return turn.window(work.WorkBound(here=0.0, rows=rows), tick, workers=1)
+        return turn.window(work.WorkBound(python_seconds=0.0, engine_seconds=rows), tick, workers=1)
 
     assert [at(bound) for bound in (0.01, 1.0, 1.01, 2.0, 3.9, 4.1)] == [1, 1, 2, 2, 4, 8]
     assert at(0.9, tick=0.25) == 1
@@ -149,8 +149,10 @@ def test_windows_are_ticks_that_double() -> None:
 def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
     """Analysts who price dear filters again and again made a question late that took a quarter of its window alone."""
     for workers in (1, 2, 5):
-        assert turn.window(work.WorkBound(here=1.0, rows=0.0), 1e-3, workers) >= workers + turn.THREADS
-        assert turn.window(work.WorkBound(here=0.0, rows=1.0), 1e-3, workers) >= workers
+        assert (
+            turn.window(work.WorkBound(python_seconds=1.0, engine_seconds=0.0), 1e-3, workers) >= workers + turn.THREADS
+        )
+        assert turn.window(work.WorkBound(python_seconds=0.0, engine_seconds=1.0), 1e-3, workers) >= workers
     assert SlowRequests()._threads.total_tokens == turn.THREADS
 
 

@@ -72,10 +72,10 @@ def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) 
 
 @lru_cache(maxsize=1000)
 def _simulate(
-    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, most: int | None
+    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, max_items: int | None
 ) -> Forecast | None:
     """Return the forecast, which is the same for the same question."""
     try:
-        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=most)
+        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=max_items)
     except ParameterError:
         return None

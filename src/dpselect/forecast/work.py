@@ -49,8 +49,8 @@ SPARK_WORK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4
 class WorkBound:
     """An upper bound on the work of a question, in seconds of one processor."""
 
-    here: float  # in this interpreter
-    rows: float  # in the engine
+    python_seconds: float  # in this interpreter
+    engine_seconds: float
 
 
 class DeclaredSizes(Protocol):
@@ -99,7 +99,7 @@ def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, per
     longest = work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (BYTES - BYTES_OF_A_ROW) * seconds_per_letter
     margin = max(MARGIN_USERS * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return WorkBound(here=engine.start + _draw_seconds(plan, data), rows=rows)
+    return WorkBound(python_seconds=engine.start + _draw_seconds(plan, data), engine_seconds=rows)
 
 
 def _engine_work(data: DeclaredData) -> EngineWork:

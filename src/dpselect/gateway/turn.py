@@ -32,7 +32,7 @@ def window(work: WorkBound, tick: float, workers: int) -> float:
 
     Workers and the threads that price questions share one interpreter, however many processors there are.
     """
-    seconds = work.here * (workers + THREADS) + work.rows * workers
+    seconds = work.python_seconds * (workers + THREADS) + work.engine_seconds * workers
     return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 

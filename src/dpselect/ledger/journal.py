@@ -53,7 +53,7 @@ class Journal:
             successor = self.continued_in(meta)
             successor_id = "another" if successor is None else successor.ledger
             raise LedgerError(
-                f"the ledger at {self._store.place} is closed: ledger {successor_id} continues it",
+                f"the ledger at {self._store.location} is closed: ledger {successor_id} continues it",
                 "name that ledger instead; this one can still be read",
             )
         return meta
@@ -62,9 +62,9 @@ class Journal:
         """Return the header for a writer, of a ledger in today's format."""
         meta = self.end()
         if meta.form != sql.FORMAT:
-            place, form = self._store.place, meta.form
+            location, form = self._store.location, meta.form
             raise LedgerError(
-                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
+                f"the ledger at {location} has format {form}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
             )
         return meta
 
@@ -278,4 +278,4 @@ class Journal:
             raise self._damage_error(f"{subject} cannot be trusted: {reason}") from None
 
     def _damage_error(self, reason: str) -> LedgerError:
-        return LedgerError(f"the ledger at {self._store.place} is damaged: {reason}", VERIFY_HINT)
+        return LedgerError(f"the ledger at {self._store.location} is damaged: {reason}", VERIFY_HINT)

@@ -415,7 +415,7 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({self._session.place!r})"
+        return f"Ledger({self._session.location!r})"
 
     @property
     def alive(self) -> bool:

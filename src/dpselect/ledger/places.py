@@ -13,41 +13,41 @@ LedgerPlace = str | os.PathLike[str]
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_store(place: LedgerPlace) -> Store:
+def open_store(location: LedgerPlace) -> Store:
     """Open the store of an existing ledger."""
-    if _is_postgres(place):
+    if _is_postgres(location):
         from dpselect.ledger.postgres_store import open_postgres
 
-        return open_postgres(str(place))
-    return open_sqlite(_path(place))
+        return open_postgres(str(location))
+    return open_sqlite(_path(location))
 
 
-def create_store(place: LedgerPlace, *, may_exist: bool = False) -> Store:
+def create_store(location: LedgerPlace, *, may_exist: bool = False) -> Store:
     """Open the store of a ledger that is about to be made; a file without tables is allowed if it `may_exist`."""
-    if _is_postgres(place):
+    if _is_postgres(location):
         from dpselect.ledger.postgres_store import open_postgres
 
-        return open_postgres(str(place))
-    return create_sqlite(_path(place), may_exist=may_exist)
+        return open_postgres(str(location))
+    return create_sqlite(_path(location), may_exist=may_exist)
 
 
-def is_empty(place: LedgerPlace) -> bool:
+def is_empty(location: LedgerPlace) -> bool:
     """Return whether there is neither a ledger nor anything else."""
-    if _is_postgres(place):
+    if _is_postgres(location):
         from dpselect.ledger.postgres_store import is_empty_postgres
 
-        return is_empty_postgres(str(place))
-    return is_empty_sqlite(_path(place))
+        return is_empty_postgres(str(location))
+    return is_empty_sqlite(_path(location))
 
 
-def _is_postgres(place: LedgerPlace) -> bool:
-    return isinstance(place, str) and place.startswith(_POSTGRES)
+def _is_postgres(location: LedgerPlace) -> bool:
+    return isinstance(location, str) and location.startswith(_POSTGRES)
 
 
-def _path(place: LedgerPlace) -> Path:
-    if isinstance(place, str) and "://" in place:
+def _path(location: LedgerPlace) -> Path:
+    if isinstance(location, str) and "://" in location:
         raise LedgerError(
-            f"a ledger cannot be at an address that starts with {place.partition('://')[0]}://",
+            f"a ledger cannot be at an address that starts with {location.partition('://')[0]}://",
             "give the path of a file, or postgresql://HOST/DATABASE",
         )
-    return Path(place)
+    return Path(location)

@@ -23,13 +23,13 @@ WRITE_PREFIXES = (
 )  # the beginnings of statements that change a ledger
 
 
-def interrupted_change_error(place: str) -> LedgerError:
+def interrupted_change_error(location: str) -> LedgerError:
     """Return the error for a statement that changes rows outside of a transaction.
 
     A signal handler, or a generator that is collected, may use a ledger in the middle of a change by its own thread.
     That ends the transaction, and later writes would be half of a change.
     """
-    return LedgerError(f"the ledger at {place} was used during a change, which was not made", "ask again")
+    return LedgerError(f"the ledger at {location} was used during a change, which was not made", "ask again")
 
 
 @contextmanager
@@ -60,7 +60,7 @@ class Store(Protocol):
         """The SQL dialect of the store."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The place of the store for messages: without user and password."""
 
     @property

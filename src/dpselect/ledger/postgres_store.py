@@ -60,8 +60,8 @@ class PostgresStore:
 
     dialect = StoreDialect.POSTGRES
 
-    def __init__(self, place: str, connection: psycopg.Connection) -> None:
-        self.place = place
+    def __init__(self, location: str, connection: psycopg.Connection) -> None:
+        self.location = location
         self._connection = connection
         leave_to_parent(self)
         for setting in _SESSION_SETTINGS:
@@ -85,12 +85,12 @@ class PostgresStore:
         from psycopg.pq import TransactionStatus
 
         if sql.startswith(WRITE_PREFIXES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
-            raise interrupted_change_error(self.place)
+            raise interrupted_change_error(self.location)
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise _ledger_error(self.place, error.sqlstate) from None
+            raise _ledger_error(self.location, error.sqlstate) from None
 
     @contextmanager
     def creation(self, check_rebuild: Callable[[], None] | None = None) -> Iterator[None]:
@@ -100,12 +100,12 @@ class PostgresStore:
                 self.run(_WAIT_FOR_TURN)
                 check_rebuild()
             elif self.run(_FIND_META) != [(None,)]:
-                raise _ledger_error(self.place, "42P07")
+                raise _ledger_error(self.location, "42P07")
             elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
             elif self.run(_IS_OWNED) != [(True,)]:
                 raise LedgerError(
-                    f"no ledger can be made at {self.place}: its schema dpselect belongs to another user, "
+                    f"no ledger can be made at {self.location}: its schema dpselect belongs to another user, "
                     "who could remove the tables",
                     "let an administrator run: ALTER SCHEMA dpselect OWNER TO the owner of the ledger",
                 )
@@ -151,7 +151,7 @@ def open_postgres(url: str) -> PostgresStore:
         raise LedgerError(
             "the address of the ledger is not a PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
         ) from None
-    place = _format_place(address_parts)
+    location = _format_place(address_parts)
     try:
         address = make_conninfo(
             url, **{name: value for name, value in _CONNECTION_OPTIONS.items() if name not in address_parts}
@@ -159,11 +159,11 @@ def open_postgres(url: str) -> PostgresStore:
         connection = psycopg.connect(address, autocommit=True)
     except psycopg.Error:
         raise LedgerError(
-            f"no connection to the ledger at {place}",
+            f"no connection to the ledger at {location}",
             "check host, database, user and password, and that the server is running",
         ) from None
     try:
-        return PostgresStore(place, connection)
+        return PostgresStore(location, connection)
     except BaseException:
         connection.close()
         raise
@@ -225,9 +225,9 @@ _SENTENCES: dict[str, tuple[str, str | None]] = {
 }
 
 
-def _ledger_error(place: str, sqlstate: str | None) -> LedgerError:
+def _ledger_error(location: str, sqlstate: str | None) -> LedgerError:
     """Return the LedgerError for a SQLSTATE; without one, the connection broke."""
     state = sqlstate or "08000"
     unknown = (f"failed (SQLSTATE {state})", "ask the administrator of the server")
     sentence, hint = _SENTENCES.get(state) or _SENTENCES.get(state[:2]) or unknown
-    return LedgerError(f"the ledger at {place} {sentence}", hint)
+    return LedgerError(f"the ledger at {location} {sentence}", hint)

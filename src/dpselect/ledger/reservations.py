@@ -140,7 +140,7 @@ def _open_entry(session: Session, journal: Journal, reservation: Reservation) ->
     """
     entry = journal.entry(reservation.number)
     if entry is None or entry.kind is not EntryKind.HOLD or Reservation.from_hold(entry) != reservation:
-        raise LedgerError(f"the ledger at {session.place} holds no such reservation")
+        raise LedgerError(f"the ledger at {session.location} holds no such reservation")
     followers = journal.followers(entry.number)
     if EntryKind.SETTLE in followers:
         raise LedgerError(f"reservation {entry.number} was settled already")
@@ -156,7 +156,7 @@ def _close(session: Session, journal: Journal, entry: Entry, costs: Mapping[str,
     for standing in journal.standings(account, lambda _: parts):
         hold, cost = parts[standing.period], costs[standing.period]
         if not (hold.fits(standing.own.reserved) and hold.fits(standing.all.reserved)):
-            raise LedgerError(f"the ledger at {session.place} is damaged: {account} has less reserved", VERIFY_HINT)
+            raise LedgerError(f"the ledger at {session.location} is damaged: {account} has less reserved", VERIFY_HINT)
         closed = standing.with_settlement(hold, cost)
         journal.set_used(closed)
         standings.append(closed)

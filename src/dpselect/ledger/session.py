@@ -24,7 +24,7 @@ class Session:
         except BaseException:
             store.close()
             raise
-        self.place: str = store.place
+        self.location: str = store.location
         self._store: Store | None = store
         self._journal = Journal(store)
         self._lock = threading.RLock()
@@ -47,7 +47,7 @@ class Session:
         """Hold the lock, and yield the journal in a transaction that writes, and its end."""
         with self.store() as store:
             if not store.writable:
-                raise LedgerError(f"this user may not write to the ledger at {self.place}", _RIGHTS_HINT)
+                raise LedgerError(f"this user may not write to the ledger at {self.location}", _RIGHTS_HINT)
             with store.transaction(durable=durable):
                 yield self._journal, self._journal.open_end()
 
@@ -55,10 +55,12 @@ class Session:
     def store(self) -> Iterator[Store]:
         """Hold the lock, and yield the store; LedgerError in a fork: SQLite's locks and sockets do not survive one."""
         if self._process != process_identity():  # before the lock, which a fork may have copied locked
-            raise LedgerError(f"the ledger at {self.place} was opened in another process", "open it again in this one")
+            raise LedgerError(
+                f"the ledger at {self.location} was opened in another process", "open it again in this one"
+            )
         with self._lock:
             if self._store is None:
-                raise LedgerError(f"the ledger at {self.place} is closed", "open it again")
+                raise LedgerError(f"the ledger at {self.location} is closed", "open it again")
             yield self._store
 
     @property

@@ -179,11 +179,11 @@ def check_format(store: Store) -> None:
     version = rows[0][0] if rows else None
     if not isinstance(version, int):
         hint = "take it from a backup"
-        raise LedgerError(f"the ledger at {store.place} is damaged: its version is missing", hint)
+        raise LedgerError(f"the ledger at {store.location} is damaged: its version is missing", hint)
     if version == UNFINISHED:
-        raise LedgerError(f"the ledger at {store.place} is unfinished: an upgrade was interrupted", UPGRADE_AGAIN)
+        raise LedgerError(f"the ledger at {store.location} is unfinished: an upgrade was interrupted", UPGRADE_AGAIN)
     if version not in (*READABLE_FORMATS, FORMAT):
         hint = "use the version of dpselect that made it"
         raise LedgerError(
-            f"the ledger at {store.place} has format {version}, but this dpselect reads format {FORMAT}", hint
+            f"the ledger at {store.location} has format {version}, but this dpselect reads format {FORMAT}", hint
         )

@@ -49,7 +49,7 @@ class SqliteStore:
     alive = True
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, is_new: bool = False) -> None:
-        self.place: str = str(path)
+        self.location: str = str(path)
         self._is_new = is_new
         self._path = path
         self._file = _file_identity(path)
@@ -60,8 +60,8 @@ class SqliteStore:
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """Run a statement, and return all rows."""
         if sql.startswith(WRITE_PREFIXES) and not self._connection.in_transaction:
-            raise interrupted_change_error(self.place)
-        with _translated_errors(self.place):
+            raise interrupted_change_error(self.location)
+        with _translated_errors(self.location):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
@@ -92,7 +92,7 @@ class SqliteStore:
         """Wait for the write lock first, so that what is read stays true until it writes."""
         if _file_identity(self._path) != self._file:
             raise LedgerError(
-                f"the ledger at {self.place} was removed or replaced while it was open", "close it and open it again"
+                f"the ledger at {self.location} was removed or replaced while it was open", "close it and open it again"
             )
         _check_one_name(self._path)
         with self._transact(*(_DURABLE if durable else _NOT_DURABLE)):
@@ -113,7 +113,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection; the last one also empties the write-ahead log."""
-        with _translated_errors(self.place):
+        with _translated_errors(self.location):
             self._connection.close()
 
     def _transact(self, *begin: str) -> AbstractContextManager[None]:
@@ -304,16 +304,16 @@ _SENTENCES: dict[int, tuple[str, str | None]] = {
 
 
 @contextmanager
-def _translated_errors(place: str) -> Iterator[None]:
+def _translated_errors(location: str) -> Iterator[None]:
     """Turn SQLite's errors into LedgerError."""
     try:
         yield
     except sqlite3.Error as error:
         sentence, hint = _translate(error)
-        raise LedgerError(f"the ledger at {place} {sentence}", hint) from None
+        raise LedgerError(f"the ledger at {location} {sentence}", hint) from None
     except UnicodeDecodeError:  # the message itself quotes damaged bytes
         sentence, hint = _SENTENCES[sqlite3.SQLITE_CORRUPT]
-        raise LedgerError(f"the ledger at {place} {sentence}", hint) from None
+        raise LedgerError(f"the ledger at {location} {sentence}", hint) from None
 
 
 def _translate(error: sqlite3.Error) -> tuple[str, str | None]:

@@ -64,7 +64,7 @@ def _check_unfinished(target: Store, old: str) -> None:
         source_chain = journal.continued_from()
         if source_chain is None or source_chain.ledger == old:
             return
-    raise LedgerError(f"{target.place} is already there", "a ledger is never overwritten: name another place")
+    raise LedgerError(f"{target.location} is already there", "a ledger is never overwritten: name another place")
 
 
 def _carry_over(source: Store, new: LedgerPlace) -> Entry:
@@ -75,7 +75,7 @@ def _carry_over(source: Store, new: LedgerPlace) -> Entry:
         problems = _problems(source)
         if problems:
             suffix = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
+            raise LedgerError(f"the ledger at {source.location} is not clean: {problems[0]}{suffix}", VERIFY_HINT)
         with closed_after(_make_tables(new, old.ledger)) as target:
             new_chain = _copy_entries(journal, old, target)
         with closed_after(open_store(new)) as target:
@@ -114,7 +114,7 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
     with target.transaction():
         meta = copy.meta()
         if meta != Chain(ledger, sql.UNFINISHED, 0, meta.head):
-            raise LedgerError(f"the ledger at {target.place} was made anew by another upgrade", sql.UPGRADE_AGAIN)
+            raise LedgerError(f"the ledger at {target.location} was made anew by another upgrade", sql.UPGRADE_AGAIN)
         draft = Draft(EntryKind.CONTINUES, Account.for_ledger(), ZERO, terms=format_chain(old))
         last = chain_entry(draft, 1, meta.head)
         copy.write(last)
@@ -136,7 +136,7 @@ def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
 def _check_whole(target: Store, new_chain: Chain) -> None:
     """Check that the new ledger is what was carried over, and nothing else."""
     if Journal(target).meta() != replace(new_chain, form=sql.UNFINISHED):
-        raise LedgerError(f"the ledger at {target.place} was replaced while it was made", sql.UPGRADE_AGAIN)
+        raise LedgerError(f"the ledger at {target.location} was replaced while it was made", sql.UPGRADE_AGAIN)
 
 
 def _open_new(new: LedgerPlace, closing: Entry) -> None:

@@ -82,11 +82,11 @@ class Release(Tabular, Generic[Label_co]):
         return len(self.items)
 
     @overload
-    def __getitem__(self, place: int) -> Item[Label_co]: ...
+    def __getitem__(self, index: int) -> Item[Label_co]: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Item[Label_co], ...]: ...
-    def __getitem__(self, place: int | slice) -> Item[Label_co] | tuple[Item[Label_co], ...]:
-        return self.items[place]
+    def __getitem__(self, index: slice) -> tuple[Item[Label_co], ...]: ...
+    def __getitem__(self, index: int | slice) -> Item[Label_co] | tuple[Item[Label_co], ...]:
+        return self.items[index]
 
     @property
     def labels(self) -> list[Label_co]:

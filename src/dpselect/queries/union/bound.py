@@ -60,8 +60,8 @@ class BoundChoice:
 
     def of_lengths(self, lengths: Int64, users: Int64, draws: Draws) -> int:
         """Choose the bound from how many users have each number of items."""
-        (place,) = self.chooser(count_places(lengths, users, self.bounds), draws=draws)
-        return self.bounds[int(place)]
+        (position,) = self.chooser(count_places(lengths, users, self.bounds), draws=draws)
+        return self.bounds[int(position)]
 
     def bound_of_answer(self, stated: object) -> int:
         """Return the bound that an answer says was chosen; the least for one that cannot have been."""
@@ -103,8 +103,8 @@ def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction
 
 def count_places(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
     """Count the users at each place in `bounds`: the least that leaves them all they have, or the last."""
-    places_of_lengths = np.searchsorted(bounds[:-1], lengths)
+    positions_of_lengths = np.searchsorted(bounds[:-1], lengths)
     total = np.zeros(len(bounds), dtype=np.int64)
-    np.add.at(total, places_of_lengths, users)
-    used_places = np.flatnonzero(total)
-    return UsersAt(used_places.astype(np.int64), total[used_places])
+    np.add.at(total, positions_of_lengths, users)
+    used_positions = np.flatnonzero(total)
+    return UsersAt(used_positions.astype(np.int64), total[used_positions])
