@@ -60,20 +60,21 @@ class Counter(Protocol):
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
     """Say how noisy counts are."""
-    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
+    return (
+        f"{scale.score_plural.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
+    )
 
 
 def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: bool, by_group: bool = False) -> str:
     """Say how noisy counts are together, and of noise that they share what that means."""
-    noise = (
-        f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.format_about(deviation, 3)}"
-    )
+    scores, spread = scale.score_plural, scale.format_about(deviation, 3)
+    noise = f"{scores.title()} carry discrete {shape} noise of standard deviation {spread}"
     if not shared:
         return f"{noise}."
     of_group = " of a group" if by_group else ""
     return (
         f"{noise}, of which one part is the same for all of them{of_group}, so that differences of "
-        f"{scale.scores}{of_group} are more accurate than {scale.scores}, and totals of several less."
+        f"{scores}{of_group} are more accurate than {scores}, and totals of several less."
     )
 
 
