@@ -77,7 +77,7 @@ def _law_of_plan(plan: Plan, release: Release | None) -> Law | None:
         if plan.words is not None or (plan.chooses_bound and max_items is None):
             return general
         return law_of_union(plan.mechanisms(max_items)[0])
-    finder = getattr(getattr(plan, "table", None), "finder", None)  # of groups, where they are not listed
+    finder = getattr(getattr(plan, "priced_groups", None), "finder", None)  # of groups, where they are not listed
     return None if finder is None else law_of_union(finder.union)
 
 

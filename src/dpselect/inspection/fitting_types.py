@@ -18,7 +18,7 @@ _COMMA_ALONE = number_type(decimal=",")
 _ZONED_TIME = time_type(zone="UTC")
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 _TIME_FORMATS = tuple(time_type(format=day + clock) for day in _DAYS for clock in ("", " %H:%M", " %H:%M:%S"))
-_PLAIN_TYPES = tuple(DeclaredType(one) for one in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", ZONED, "BOOLEAN"))
+_PLAIN_TYPES = tuple(DeclaredType(name) for name in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", ZONED, "BOOLEAN"))
 _CANDIDATE_TYPES = (*_PLAIN_TYPES, POINT, COMMA, _COMMA_ALONE, _ZONED_TIME, *_TIME_FORMATS)
 _NUMBER_START = "^[ ]*[+-]?[.,]?[0-9]"
 """The start of every number and every time. Most texts differ, so few are compared with every pattern."""

@@ -91,7 +91,7 @@ class GroupFinder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InGroups:
+class PricedGroups:
     """The groups, what finds them where they are not listed, and the price of all of it."""
 
     groups: ResolvedGroups
@@ -130,7 +130,7 @@ class InGroups:
 
 def plan_groups(
     groups: ResolvedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
-) -> tuple[InGroups, ByGroup]:
+) -> tuple[PricedGroups, ByGroup]:
     """Return a question's groups with their price, and the mechanism.
 
     `make` takes max_groups_per_user, epsilon and delta. Finding and asking add up; delta that composing the picks
@@ -145,7 +145,7 @@ def plan_groups(
         mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE_FOR_FINDING), delta=delta / 2)
         finder = GroupFinder.for_price(epsilon * SHARE_FOR_FINDING, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
-    return InGroups(groups=groups, finder=finder, privacy=privacy), mechanism
+    return PricedGroups(groups=groups, finder=finder, privacy=privacy), mechanism
 
 
 def _with(finder: GroupFinder, answering: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:

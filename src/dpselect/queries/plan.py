@@ -74,7 +74,7 @@ class Plan(ABC):
     delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
     row_bound: RowBound | None = field(init=False, repr=False, compare=False, default=None)  # of prepared data
-    in_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
+    resolved_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     max_items_per_user: int | None = field(init=False, repr=False, compare=False, default=None)  # if known beforehand
     chooses_bound: bool = field(init=False, repr=False, compare=False, default=False)  # privately, from the rows
@@ -226,13 +226,13 @@ class Plan(ABC):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
-        set_fields(self, in_groups=ResolvedGroups.from_by(by))
-        return self.in_groups
+        set_fields(self, resolved_groups=ResolvedGroups.from_by(by))
+        return self.resolved_groups
 
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        groups = None if self.in_groups is None else self.in_groups.bound
+        groups = None if self.resolved_groups is None else self.resolved_groups.bound
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def require_domain(self) -> Domain:

@@ -70,7 +70,7 @@ class UsersPlan(Plan):
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """Return the narrower noise for all numbers at once; both cost every account the same, or less."""
         max_groups, numbers = (
-            1 if self.in_groups is None else self.in_groups.groups_per_user,
+            1 if self.resolved_groups is None else self.resolved_groups.groups_per_user,
             max_domain_size(self.domain),
         )
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=max_groups)
@@ -83,7 +83,7 @@ class UsersPlan(Plan):
 
     def _near_enough(self, within: int) -> Fraction:
         """Return the epsilon that follows from how near the number of all users must be."""
-        if self.in_groups is not None:
+        if self.resolved_groups is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         price = price_for("within", within, lambda epsilon: self._noise(epsilon).width(BETA), "")
         set_fields(self, target_accuracy=describe_target_users(within, price))
@@ -102,7 +102,7 @@ class UsersPlan(Plan):
     @property
     def max_counted_per_user(self) -> int | None:
         """The bound on the groups that a user counts in."""
-        return None if self.in_groups is None else self.in_groups.groups_per_user
+        return None if self.resolved_groups is None else self.resolved_groups.groups_per_user
 
     @property
     def method(self) -> str:
@@ -124,7 +124,8 @@ class UsersPlan(Plan):
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
-        return {"epsilon": self.epsilon, **within, **({} if self.in_groups is None else self.in_groups.key_fields)}
+        group_fields = {} if self.resolved_groups is None else self.resolved_groups.key_fields
+        return {"epsilon": self.epsilon, **within, **group_fields}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
@@ -170,7 +171,7 @@ class UsersPlan(Plan):
 
     def _accuracy_for(self, numbers: int) -> Accuracy:
         """Return how near so many numbers are."""
-        if self.in_groups is None:
+        if self.resolved_groups is None:
             return accuracy.count_of_users(self._width(1), self.scale)
         good = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
         return good + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else good
@@ -179,7 +180,7 @@ class UsersPlan(Plan):
         """State the promise for so many numbers."""
         max_groups = self.mechanism.max_items_per_user
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
-        parameters |= {} if self.in_groups is None else {"max_groups_per_user": max_groups}
+        parameters |= {} if self.resolved_groups is None else {"max_groups_per_user": max_groups}
         if isinstance(self.mechanism, HistogramLaplace):
             parameters["epsilon_per_count"] = self.mechanism.rate
             noise = describe_laplace_exactly(self.mechanism.rate)
@@ -187,5 +188,5 @@ class UsersPlan(Plan):
             parameters |= self.mechanism.noise.parameters
             noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
         parameters |= {"users_by": self.by, **self.scale.parameters}
-        sentences = (*describe_users(noise, in_groups=self.in_groups is not None), *self.scale.sentences)
+        sentences = (*describe_users(noise, in_groups=self.resolved_groups is not None), *self.scale.sentences)
         return Statement.from_privacy(self.price, self.method, parameters, sentences)

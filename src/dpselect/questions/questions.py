@@ -69,10 +69,13 @@ class Question(ParameterSet):
         """
         if not isinstance(document, Mapping):
             raise ParameterError("question", "be an object with a verb", came(document))
-        kind = QUESTIONS[parameters.one_of("verb", document.get("verb"), QUESTIONS)]
+        verb = parameters.one_of("verb", document.get("verb"), QUESTIONS)
+        question_type = QUESTIONS[verb]
         flat_values = {name: value for name, value in document.items() if name != "verb"}
-        parameters.refuse_unknown_names(flat_values, kind.flat_names(), f"be a parameter of {kind.verb}")
-        return kind.from_flat(flat_values, as_json=True)
+        parameters.refuse_unknown_names(
+            flat_values, question_type.flat_names(), f"be a parameter of {question_type.verb}"
+        )
+        return question_type.from_flat(flat_values, as_json=True)
 
     def at(
         self,
