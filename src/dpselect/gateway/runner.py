@@ -102,7 +102,7 @@ class Runner:
         with self._claiming:
             free = len(self._threads) - len(self._turns)
             busy_workers = Counter(
-                job.analyst for job, turn in self._turns.values() if turn.ended
+                job.analyst for job, turn in self._turns.values() if turn.ended_for_asker
             )  # workers, not questions
             job = self._jobs.claim(busy_workers, last=free == 1 < len(self._threads))
             if job is not None:
@@ -118,7 +118,7 @@ class Runner:
                 changes = self._run_to_end(job, turn)
             if changes is None:
                 return  # what it cost is not known: it stays as it is, for the next server
-            if turn.read:
+            if turn.may_have_read:
                 turn.wait()
             if not self._write_end(job, changes):
                 return
@@ -147,9 +147,9 @@ class Runner:
             approved_by=job.approved_by,
         )
         # A package may read rows as it opens a source: what follows is told when an answer would be.
-        turn.read = data.outside is not None
+        turn.may_have_read = data.outside is not None
         release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
-        turn.over = True
+        turn.work_ended = True
         answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
@@ -174,12 +174,13 @@ class Runner:
         """Record the slips of questions that are late now, and end those that were late twice."""
         self._refresh()
         for job, turn in list(self._turns.values()):
-            if turn.late and self._jobs.slip(job, turn.slips):  # of several that are late at once, one misses its turn
-                turn.missed += 1
+            # of several that are late at once, one misses its turn
+            if turn.is_late and self._jobs.slip(job, turn.slips):
+                turn.times_late += 1
                 self._metrics.count("dpselect_slips_total")
                 self._log("late", data=job.data, slips=turn.slips + 1)
-            elif turn.gone:
-                turn.ended = True
+            elif turn.is_abandoned:
+                turn.ended_for_asker = True
                 threading.Thread(target=self._give_up, args=(job, turn), name="give-up", daemon=True).start()
         self._refresh()
 
@@ -195,7 +196,7 @@ class Runner:
         slips = self._jobs.slips()
         for job, turn in running:
             if job.id not in slips:  # it has ended, or another server has it
-                turn.missed = 2
+                turn.times_late = 2
             elif slips[job.id] != turn.slips:
                 turn.slips = slips[job.id]
                 self._notify(job.id)
@@ -209,11 +210,11 @@ class Runner:
             failure = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
             refusal = problem_of_asker(error)
-            if refusal is not None and not turn.read:
+            if refusal is not None and not turn.may_have_read:
                 return {"state": JobState.REFUSED, "problem": refusal, "cost": FREE}
             self._log.failed("a question failed", error, job=job.id)
         finally:
-            turn.over = True
+            turn.work_ended = True
         return self._after_failure(job, failure)
 
     def _after_failure(self, job: Job, failure: dict[str, Json]) -> dict[str, Any] | None:
