@@ -216,10 +216,10 @@ def test_no_rank_is_missed_by_more_than_was_asked_for(q: tuple[Fraction, ...]) -
 def test_a_steep_rank_costs_more_since_one_user_moves_its_miss_further() -> None:
     """Without the factor max(q, 1 - q) both would cost the same, and the steep one would be missed."""
     middle, steep = (plan_of("quantile", q=q, within=50, bounds=(0, 9), step=1) for q in ("0.5", "0.9"))
-    assert middle.asked is not None
-    assert steep.asked is not None
-    assert 1.7 * middle.asked.epsilon < steep.asked.epsilon < 1.9 * middle.asked.epsilon
-    cheap = CertifiedQuantiles(q="0.9", epsilon=middle.asked.epsilon, bounds=(0, 9), step=1)
+    assert middle.target_accuracy is not None
+    assert steep.target_accuracy is not None
+    assert 1.7 * middle.target_accuracy.epsilon < steep.target_accuracy.epsilon < 1.9 * middle.target_accuracy.epsilon
+    cheap = CertifiedQuantiles(q="0.9", epsilon=middle.target_accuracy.epsilon, bounds=(0, 9), step=1)
     assert cheap.gap(BETA) > 50
 
 
