@@ -58,8 +58,8 @@ def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
 def test_items_of_two_columns_stay_two_columns():
     """They are asked for behind the columns of groups, where pairs may be discovered."""
     of_two = data(item=["item", "other"])
-    assert plan_of("top_k", **MANY).of_pairs
-    assert plan_of("top_k", **FEW | {"k": 9}).of_pairs
+    assert plan_of("top_k", **MANY).items_are_pairs
+    assert plan_of("top_k", **FEW | {"k": 9}).items_are_pairs
     assert plan_of("top_k", **FEW | {"k": 9}).selection.selection_with(1).method == "limited-domain"
     for asked in (MANY, FEW | {"k": 9}):
         release = by_names(of_two).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
