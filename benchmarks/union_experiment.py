@@ -177,7 +177,7 @@ def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], 
     if terms.chooses_bound:
         choice, mechanism = terms.bound_choice, lambda most: terms.mechanisms(most)[0]
     else:  # greedy needs no bound: its price would be what the same choice leaves
-        choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).choice
+        choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).bound_choice
         left = str(Fraction(epsilon) - choice.epsilon)
         mechanism = partial(at, method, left)
     bounds = [choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]
