@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
-from dpselect.queries.plan import question_from_flat
+from dpselect.queries.planning import question_from_flat
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {

@@ -20,8 +20,8 @@ from inputs import DATA
 from measure import table
 
 import dpselect as dps
-from dpselect.queries.top.group_bound import BOUNDS
-from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound
+from dpselect.queries.top.group_bound import GROUP_BOUNDS
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice
 from dpselect.testing import SeededDraws
 
 BEST, GROUPS, PAGES = 10, 18, 2_000
@@ -103,9 +103,8 @@ def chosen(rows: Rows, epsilon: float, runs: int = 200) -> str:
     """Which bounds are chosen, and how often of 100 times."""
     from fractions import Fraction
 
-    places, chooser = count_places(*rows.groups, BOUNDS), bound_chooser(Fraction(epsilon) * BOUND_SHARE, BOUNDS)
-    draws = SeededDraws(1)
-    counts = Counter(draw_bound(places, chooser, draws, BOUNDS) for _ in range(runs))
+    choice, draws = BoundChoice(Fraction(epsilon) * BOUND_SHARE, GROUP_BOUNDS), SeededDraws(1)
+    counts = Counter(choice.of_lengths(*rows.groups, draws) for _ in range(runs))
     return ", ".join(f"{most}: {round(100 * times / runs)}" for most, times in sorted(counts.items()))
 
 

@@ -93,8 +93,8 @@ def discovered(data: Data, epsilon: str, share: str, bound: str, ks: list[int], 
 
 def chosen(data: Data, epsilon: str, draws: SeededDraws) -> DiscoverThenPeel:
     """A mechanism whose k is given later, for a bound that is chosen in the budget of all of it."""
-    asked = Discovery(k=1, epsilon=Fraction(epsilon), delta=Fraction(DELTA), most=None, counted=False)
-    return asked.mechanism(asked.choice.of_sets(data.sets, draws))
+    asked = Discovery(k=1, epsilon=Fraction(epsilon), delta=Fraction(DELTA), max_items_per_user=None, counted=False)
+    return asked.mechanism(asked.bound_choice.of_sets(data.sets, draws))
 
 
 @cache

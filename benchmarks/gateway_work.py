@@ -80,7 +80,7 @@ def compared(source: object, tab: str | None, data: DataSettings) -> None:
     for name, body, where in questions():
         item = "minutes" if body["verb"] == "quantile" else "artist"
         work_bound = work.bound_work(Plan.from_dict(body), where, item, data)
-        bound = work_bound.here + work_bound.rows
+        bound = work_bound.python_seconds + work_bound.engine_seconds
         cpu, wall = min(took(source, tab, body, where) for _ in range(2))
         least = min(least, bound / wall)
         lines.append([name, seconds(cpu), seconds(wall), seconds(bound), f"{bound / wall:.1f}"])

@@ -22,8 +22,8 @@ import dpselect as dps
 from dpselect._ground import methods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.queries.top.method import best_unknown_method
+from dpselect.queries.union.method import best_method
 from dpselect.queries.union.plan import draw_union
-from dpselect.queries.union.terms import best_method
 from dpselect.testing import SeededDraws
 
 BOUNDS = (1, 10, 100)
@@ -80,7 +80,7 @@ def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs
     ranking = CountGroups.from_items([int(code) for code in best], data.counts[best])
     draws, right = SeededDraws(seed=1), []
     for _ in range(runs):
-        release = selection.select(data.sets if selection.of_sets else ranking, draws)
+        release = selection.select(data.sets if selection.needs_user_sets else ranking, draws)
         found = np.array([data.counts[int(label)] for label in release.labels])
         right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
     return statistics.mean(right)

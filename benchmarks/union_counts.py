@@ -19,7 +19,8 @@ from union_experiment import users
 from dpselect.accounting.gaussian_curve import calibrations
 from dpselect.mechanisms import CountGaussian, CountLaplace, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.queries.union.terms import COUNT_SHARE, COUNTS_OF_BUDGET, best_method
+from dpselect.queries.union.method import COUNTS_OF_BUDGET, best_method
+from dpselect.queries.union.terms import COUNT_SHARE
 from dpselect.testing import SeededDraws
 from dpselect.utility.union_accuracy import users_for
 

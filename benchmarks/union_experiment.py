@@ -174,10 +174,10 @@ def expected_table(runs: int) -> None:
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately: the bounds, the sizes. Rounds share a budget with the choice."""
     terms: Any = dps.Union(method=method).at(epsilon=epsilon, delta=DELTA)
-    if terms.chosen:
-        choice, mechanism = terms.choice, lambda most: terms.mechanisms(most)[0]
+    if terms.chooses_bound:
+        choice, mechanism = terms.bound_choice, lambda most: terms.mechanisms(most)[0]
     else:  # greedy needs no bound: its price would be what the same choice leaves
-        choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).choice
+        choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).bound_choice
         left = str(Fraction(epsilon) - choice.epsilon)
         mechanism = partial(at, method, left)
     bounds = [choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]

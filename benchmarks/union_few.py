@@ -22,7 +22,7 @@ from measure import table
 import dpselect as dps
 from dpselect.aggregates.user_sets import Sets, UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
-from dpselect.queries.union.bound import BOUNDS
+from dpselect.queries.union.bound import ITEM_BOUNDS
 from dpselect.queries.union.plan import draw_union
 from dpselect.testing import SeededDraws
 
@@ -93,7 +93,7 @@ def compare() -> None:
             for mean in MEANS:
                 inputs = [sets_of(users, labels, mean, seed) for seed in range(2)]
                 many = np.quantile(np.diff(inputs[0].offsets), 0.9)
-                most = next(bound for bound in BOUNDS if bound >= many)
+                most = next(bound for bound in ITEM_BOUNDS if bound >= many)
                 for epsilon in EPSILONS:
                     greedy = GreedyGeometric(epsilon=epsilon, delta=DELTA)
                     shaped = RenyiShaped(epsilon=epsilon, delta=DELTA, max_items_per_user=most)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import dpselect as dps
-from dpselect.queries import plan
+from dpselect.queries import planning
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import plan_question
+from dpselect.queries.planning import plan_question
 from dpselect.queries.values import answer_from_values
 from dpselect.questions.parts import Payment
 from dpselect.testing import drawing
@@ -47,7 +47,7 @@ def by_names(data: Verbs) -> ByNames:
 
 def noun_of(verb: str, given: Mapping[str, Any]) -> tuple[dps.Question, dict[str, Any]]:
     """A question of flat names as a value, and its price."""
-    question, payment = plan.question_from_flat("quantile" if verb == "median" else verb, given)
+    question, payment = planning.question_from_flat("quantile" if verb == "median" else verb, given)
     return question, {one.name: getattr(payment, one.name) for one in payment.parameters()}
 
 
@@ -83,7 +83,7 @@ def plan_of(verb: str, *, paying: Any = None, **given: Any) -> Any:
         given |= {"ngrams": (words.shortest, words.longest), "tokenizer": words.tokenizer.name}
         given["lower"] = words.tokenizer.lower
     facts = {name: given.pop(name) for name in Facts.flat_fields() if name in given}
-    question, payment = plan.question_from_flat(verb, given)
+    question, payment = planning.question_from_flat(verb, given)
     return plan_question(question, payment, Facts.from_flat(facts), paying)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dpselect.gateway.problems import KINDS
+from dpselect.gateway.problems import PROBLEM_KINDS
 from dpselect.gateway.web.openapi import document
 
 
@@ -18,7 +18,7 @@ def operations(_page: str, _argument: str) -> str:
 
 def problems(_page: str, _argument: str) -> str:
     """Every kind of problem, with its status."""
-    rows = [f"| {kind.status} | `{name}` | {kind.title} |" for name, kind in KINDS.items()]
+    rows = [f"| {kind.status} | `{name}` | {kind.title} |" for name, kind in PROBLEM_KINDS.items()]
     return "\n".join(["| status | kind | title |", "| --- | --- | --- |", *rows])
 
 

@@ -11,7 +11,7 @@ from repository import DOCS
 from dpselect._ground.methods import METHODS, MethodRow, NeedsBound
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql.engine import SqlEngine
-from dpselect.queries.plan import PLANS
+from dpselect.queries.planning import PLANS
 
 GUARANTEE = re.compile(r"Guarantee: (epsilon|\(epsilon, delta\))-DP")
 HEAD = ["method and proof", "what it does", "items", "delta", "bound on items", "in the engine", "guarantee"]

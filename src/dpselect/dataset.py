@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect._ground import parameters
-from dpselect._ground.keys import Key, composite_columns, key_columns, key_to_text, parse_key, refuse_shared
+from dpselect._ground.keys import Key, composite_columns, key_columns, parse_key, refuse_shared
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
-from dpselect._ground.privacy import warn_if_weak
-from dpselect.draws import fresh_key, secure
 from dpselect.engines.address import Address
-from dpselect.engines.identity import display_name, identify_source
+from dpselect.engines.identity import display_name
 from dpselect.engines.port import Tally
-from dpselect.engines.registry import open_engine
 from dpselect.errors import ParameterError, came, naming_parameter
 from dpselect.verbs import Verbs, check_question
 
@@ -28,16 +22,16 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.asked_rows import AskedRows
     from dpselect.engines import Engine
     from dpselect.engines.preparation import Prepared
     from dpselect.engines.sources.scans.declarations import Types
     from dpselect.inspection.report import Inspection
-    from dpselect.ledger import Budget, Fingerprint, LedgerSource
+    from dpselect.ledger import Budget, LedgerSource
     from dpselect.queries.plan import Plan
     from dpselect.questions.parts import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
-    from dpselect.release.rows import OfRows
     from dpselect.rows import CSV, NumberText, Split, Table, Time, TimeText
     from dpselect.texts.text import NgramRange, Text
 
@@ -212,12 +206,12 @@ class Dataset(Verbs):
         options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
 
         def open_with_types(types: Types) -> Engine:
-            typed_data = copy(self)
-            typed_data._address = self._address.with_types(types)
-            return typed_data.engine()
+            return replace(self._rows, address=self._address.with_types(types)).open_engine()
 
-        at = self._address
-        return inspect(at.source, open_with_types, table=at.table, csv=at.csv, intended_use=wanted, options=options)
+        address = self._address
+        return inspect(
+            address.source, open_with_types, table=address.table, csv=address.csv, intended_use=wanted, options=options
+        )
 
     def prepare(
         self,
@@ -271,8 +265,10 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming_parameter("weights", "weight"):
             rules = rules_of(self.user_columns, self.column, keep, weights, max_rows_per_user=max_rows, **time)
-            at = self._address
-            return prepare(at.source, rules, to, **options, table=at.table, csv=at.csv, types=at.types)
+            address = self._address
+            return prepare(
+                address.source, rules, to, **options, table=address.table, csv=address.csv, types=address.types
+            )
 
     def _refuse_prepared(self) -> None:
         """Refuse options that choose rows: all rows are prepared, and a question chooses among them."""
@@ -316,11 +312,11 @@ class Dataset(Verbs):
 
     def with_rows(self, plan: Plan) -> Plan:
         """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
-        return plan.for_rows(self._for_plan(plan)._rows_to_plan)
+        return plan.for_rows(self._rows_for(plan).described_with_bound)
 
     def _plan_question(self, question: Question, payment: Payment, *, is_asked_now: bool = False) -> Plan:
         """Return the plan; where no account is kept, one that is asked now may be of a method that none pays for."""
-        from dpselect.queries.plan import plan_class, plan_question
+        from dpselect.queries.planning import plan_class, plan_question
 
         check_question(question)
         plan_type = plan_class(question.verb)
@@ -335,129 +331,44 @@ class Dataset(Verbs):
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         plan = self._plan_question(question, payment, is_asked_now=True)
-        return self._ask(plan, fresh=fresh, progress=progress)
+        return self._rows_for(plan).answer(plan, self.budget, fresh=fresh, progress=progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        return self._ask(plan.of(self), fresh=fresh, progress=progress)
+        plan = plan.for_data_set(self)
+        return self._rows_for(plan).answer(plan, self.budget, fresh=fresh, progress=progress)
 
-    def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """Return the answer to a plan for these rows, paid if there is a budget."""
-        parameters.check_callable("progress", progress)
-        parameters.flag("fresh", fresh)
-        return self._for_plan(plan)._run_plan(plan, fresh=fresh, progress=progress)
-
-    def _for_plan(self, plan: Plan) -> Dataset:
+    def _rows_for(self, plan: Plan) -> AskedRows:
         """Return the rows that a question is about, with the items that it counts."""
-        if plan.items is None:
-            self.check_items()
-            return self._with_compared_periods(plan.others, lost=plan.lost) if plan.others else self
-        with naming_parameter("by", "item"):
-            refuse_shared(self.user_columns, plan.items)
-        planned_data = copy(self)
-        planned_data._set_item(plan.items)
-        planned_data.max_items_per_user = plan.max_counted_per_user
-        return planned_data
-
-    def _with_compared_periods(self, names: Sequence[str], *, lost: bool) -> Dataset:
-        """Return the same rows and those of the periods to compare with, which are read and charged alike."""
-        if self._periods is None:
-            hint = "a user is then one user in one period, who can only raise gains or only lower them"
-            raise ParameterError("compared_with", "go with data that have a time", "none", hint)
-        compared_data = copy(self)
-        compared_data._named_periods = self._periods.compared_with(names, lost=lost)
-        return compared_data
-
-    def _run_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        """Return the answer to the question of these rows, in all of its periods."""
-        from dpselect.queries.outline import log_question, outline, with_question
-        from dpselect.release.rows import OfRows
-
-        rows = OfRows(self.user_columns, self.columns, self._periods)
-        warn_if_weak(plan.ceiling)
-        budget, draws = self.budget, secure()
-        if budget is not None:
-            budget.check(plan.price.neighbors)
-        log_question(plan, budget)
-        source_before = None if budget is None else identify_source(self._address, is_named=budget.snapshot is not None)
-        with ExitStack() as opened:
-            engine = opened.enter_context(self._open_for(plan))
-            rows = rows.as_opened(engine.source.undeclared, engine.source.row_bound, engine.outside)  # of the open file
-            plan = plan.for_rows(rows)
-            draw, outlined = plan.bind(engine), outline(plan, rows)
-
-            def draw_answer() -> Release:
-                return with_question(outlined, rows.describe_rows(draw(draws, progress)))
-
-            if budget is None:
-                return draw_answer()
-            key = {**plan.key, "secure": draws.secure}
-            engine.check_unchanged()
-            fingerprint = self.question(plan.verb, key, engine, budget.snapshot, source_before)
-
-            def draw_and_close() -> Release:
-                with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
-                    return draw_answer()
-
-            return fingerprint.with_repeat_price(budget.pay(plan, fingerprint, draw_and_close, fresh=fresh))
-
-    def _open_for(self, plan: Plan) -> Engine:
-        """Open an engine for a plan; no column of its groups is one of users or items."""
         if plan.items is not None:
             with naming_parameter("by", "item"):
-                return self.engine()
-        for name in plan.by:
-            if name in (*key_columns(self.user_columns), *key_columns(self.column)):
-                hint = "with several item columns, each is one part of the item"
-                raise ParameterError("by", "be columns other than user and item", came(name), hint)
-        return self.engine(plan.by, plan.totals, measures=plan.measuring)
+                refuse_shared(self.user_columns, plan.items)
+            bound = plan.max_counted_per_user
+            return replace(self._rows, item_columns=plan.items, separator=None, words=None, max_items_per_user=bound)
+        self.check_items()
+        rows = self._rows
+        if not plan.compared_periods:
+            return rows
+        if rows.periods is None:
+            hint = "a user is then one user in one period, who can only raise gains or only lower them"
+            raise ParameterError("compared_with", "go with data that have a time", "none", hint)
+        periods = rows.periods.compared_with(plan.compared_periods, lost=plan.counts_lost_users)
+        return replace(rows, periods=periods)
 
     @property
-    def _rows_to_plan(self) -> OfRows:
-        """Rows that a question is about; of prepared data also the bound on rows that the file has now."""
-        from dpselect.release.rows import OfRows
+    def _rows(self) -> AskedRows:
+        """The rows as most questions take them."""
+        from dpselect.asked_rows import AskedRows
 
-        rows, path = OfRows(self.user_columns, self.columns, self._periods), self._address.prepared
-        if path is None:
-            return rows
-        from dpselect.engines.prepared.file import read_state
-
-        return replace(rows, bound=read_state(path).rules.row_bound)
-
-    def question(
-        self, verb: str, key: Mapping[str, object], engine: Engine, snapshot: str | None, source_before: object = None
-    ) -> Fingerprint:
-        """Return the question and its rows, by which a budget recognises a repeat; the engine is open for it.
-
-        `source_before` is the identity of the source before it was opened. Opening finds the files to read; an answer
-        about those is not kept under the identity of others.
-        """
-        from dpselect.ledger import fingerprint
-
-        source, pinned, changed = ["prepared", engine.source.state], True, False
-        if engine.source.state is None:
-            source, pinned = identify_source(self._address, is_named=snapshot is not None)
-            changed = pinned and source_before != (source, pinned)
-        row_fields: dict[str, Any] = {
-            "source": source,
-            "snapshot": snapshot,
-            "where": engine.condition,
-            "user": self.user_columns,
-        }
-        row_fields |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
-        row_fields |= self._address.csv.unusual_options
-        row_fields |= engine.source.declared
-        row_fields |= {} if engine.outside is None else {"outside": engine.outside}
-        if self.words is None:
-            row_fields["item"] = self.column
-        else:
-            tokenizer, ngrams = self.words.tokenizer, [self.words.shortest, self.words.longest]
-            row_fields |= {"text": self.column, "tokenizer": tokenizer.name, "lower": tokenizer.lower, "ngrams": ngrams}
-        if self._periods is not None:
-            row_fields |= self._periods.question_fields
-            if self._periods.compared:
-                key = {**key, "compared_with": self._periods.baseline.text}
-        is_fixed = ((pinned and engine.source.fixed) or snapshot is not None) and not changed
-        return fingerprint(verb, key, row_fields, is_fixed, user=key_to_text(self.user_columns), periods=self._periods)
+        return AskedRows(
+            address=self._address,
+            user_columns=self.user_columns,
+            item_columns=self.column,
+            separator=self.split,
+            words=self.words,
+            condition=self._condition,
+            periods=self._periods,
+            max_items_per_user=self.max_items_per_user,
+        )
 
     def engine(
         self,
@@ -466,26 +377,8 @@ class Dataset(Verbs):
         *,
         measures: Sequence[Measure] = (),
     ) -> Engine:
-        """Open an engine for one question, with a key of its own. Opening it reads the schema, never a row.
-
-        `by` are the columns of groups, if the question is asked in each of them. `totals` are the weights to add up,
-        `measures` the measures of items that are returned.
-        """
-        for name, numbers in (("by_weight", totals), ("measures", measures)):
-            if numbers and self.split is not None:
-                hint = "a number belongs to a row: give each item a row of its own"
-                raise ParameterError("split", f"be left out if {name} is given", came(self.split), hint)
-        return open_engine(
-            self._address,
-            user=self.user_columns,
-            item=self.column,
-            where=self._condition,
-            max_items_per_user=self.max_items_per_user,
-            split=self.split,
-            periods=self._periods,
-            tally=Tally(tuple(by), totals, tuple(measures)),
-            key=fresh_key(),
-        )
+        """Open an engine for one question, as `AskedRows.open_engine` does."""
+        return self._rows.open_engine(Tally(tuple(by), totals, tuple(measures)))
 
 
 def _unnamed_error(name: str) -> ParameterError:

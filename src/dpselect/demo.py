@@ -48,7 +48,7 @@ ADJECTIVES = """
     Ivory Jagged Lantern Late Leaning Lilac Lofty Marble Mended Mossy Narrow Oaken Painted Patient Quiet
     Rented Rusty Saffron Salted Scarlet Second Sleepy Slanted Tidal Tin Unlit Upper Wandering Wicker Woollen
 """.split()
-NOUNS = """
+DEMO_NOUNS = """
     Acrobat Almanac Anchor Veranda Barometer Beekeeper Bicycle Bridge Cabinet Carousel Cellar Chimney
     Clockmaker Sundial Cousin Hedgehog Envelope Gondola Fountain Gardener Harbour Heron Island Jigsaw
     Kettle Ladder Lantern Lighthouse Locksmith Magpie Meadow Meridian Mitten Observer Orchard Otter
@@ -131,9 +131,9 @@ def favourites(country: Integers, words: Words, seed: int) -> Integers:
 
 def artist_names() -> list[str]:
     """Return the distinct names of the artists, most popular first. All are invented."""
-    bands = spread([f"The {adjective} {noun}s" for adjective in ADJECTIVES for noun in NOUNS])
-    projects = spread([f"{adjective} {noun}" for adjective in ADJECTIVES[::-1] for noun in NOUNS[::-1]])
-    leaders = spread([f"{first} & the {noun}s" for noun in NOUNS for first in FIRST_NAMES])
+    bands = spread([f"The {adjective} {noun}s" for adjective in ADJECTIVES for noun in DEMO_NOUNS])
+    projects = spread([f"{adjective} {noun}" for adjective in ADJECTIVES[::-1] for noun in DEMO_NOUNS[::-1]])
+    leaders = spread([f"{first} & the {noun}s" for noun in DEMO_NOUNS for first in FIRST_NAMES])
     invented = spread([(a + b + c).title() for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES])
     kinds = [bands, invented, projects, invented, leaders]
     first_names = spread(FIRST_NAMES * (ARTISTS // len(FIRST_NAMES)))

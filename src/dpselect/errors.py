@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 
-MAX_TEXT_LENGTH = 80  # characters of a wrong text that a message repeats
+MAX_CAME_LENGTH = 80  # characters of a wrong text that a message repeats
 MAX_MESSAGE_LENGTH = 300  # characters of all that is said of what came
 MAX_DIGIT_BITS = 256  # bits of a number whose digits are shown; Python refuses to write some of much more
 
@@ -46,10 +46,10 @@ def cut(text: str) -> str:
 
 def _format_start(value: str | bytes) -> str:
     if isinstance(value, str):
-        start = repr(str.__getitem__(value, slice(MAX_TEXT_LENGTH)))
+        start = repr(str.__getitem__(value, slice(MAX_CAME_LENGTH)))
     else:
-        start = repr(bytes.__getitem__(value, slice(MAX_TEXT_LENGTH)))
-    return start if len(value) <= MAX_TEXT_LENGTH else f"{start}..."
+        start = repr(bytes.__getitem__(value, slice(MAX_CAME_LENGTH)))
+    return start if len(value) <= MAX_CAME_LENGTH else f"{start}..."
 
 
 def _format_integer(value: int) -> str:

@@ -17,14 +17,14 @@ from dpselect.engines.filters.column_names import EXACTLY, MAX_SHOWN_CHARACTERS,
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, columns_in, name_nodes, quotes_hint
 from dpselect.errors import ParameterError
 
-PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+PLAIN_COLUMN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 RESERVED = frozenset(
     "and or not in between like ilike is case when then else end escape collate select from exists with any all over "
     "filter true false null date timestamp cast try_cast extract interval distinct".split()
 )
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
-LISTS = "GET /v1/data has the lists"  # for HTTP; each other door says where it has them
+WHERE_LISTED = "GET /v1/data has the lists"  # for HTTP; each other door says where it has them
 Lists = Mapping[str, tuple[object, ...] | None]
 
 
@@ -74,14 +74,14 @@ def _check_conditions(node: Node, lists: Lists) -> None:
     requirement = f"compare {listed_columns[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
     allowed = lists[listed_columns[0]] or ()
     if not isinstance(node, Operation) or not isinstance(node.operands[0], Name):
-        raise ParameterError("where", requirement, "another condition", LISTS)
+        raise ParameterError("where", requirement, "another condition", WHERE_LISTED)
     if node.operator == "IS NULL":
         return
     if node.operator not in _EQUAL:
-        raise ParameterError("where", requirement, "another condition", LISTS)
+        raise ParameterError("where", requirement, "another condition", WHERE_LISTED)
     if not all(_is_listed(part, allowed) for part in node.operands[1:]):
         requirement = f"compare {listed_columns[0]} with listed values"
-        raise ParameterError("where", requirement, "a value that is not listed", LISTS)
+        raise ParameterError("where", requirement, "a value that is not listed", WHERE_LISTED)
 
 
 def _is_listed(node: Node, allowed: tuple[object, ...]) -> bool:
@@ -110,5 +110,5 @@ def format_literal(value: object) -> str:
 
 def format_column(name: str) -> str:
     """Format a column's name for the filter language, quoted if it must be."""
-    needs_no_quotes = PLAIN.fullmatch(name) and name not in RESERVED
+    needs_no_quotes = PLAIN_COLUMN.fullmatch(name) and name not in RESERVED
     return name if needs_no_quotes else '"' + name.replace('"', '""') + '"'

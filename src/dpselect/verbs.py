@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect._ground.parameters import check_keywords
+from dpselect._ground.parameters import check_callable, check_keywords, flag
 from dpselect.errors import ParameterError, came
 
 if TYPE_CHECKING:
@@ -308,6 +308,8 @@ class Verbs(ABC):
         from dpselect.queries.plan import Plan
         from dpselect.questions.parts import Payment
 
+        check_callable("progress", progress)
+        flag("fresh", fresh)
         any_question: Any = question
         price: dict[str, Any] = {
             "epsilon": epsilon,

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-from dpselect.gateway.problems import KINDS
+from dpselect.gateway.problems import PROBLEM_KINDS
 from dpselect.gateway.web.openapi import OPERATIONS
 from tests.conftest import ROOT
 from tests.gateway.described import validator
@@ -22,8 +22,8 @@ def test_every_operation_and_every_kind_of_problem_is_on_the_page() -> None:
     for one in OPERATIONS:
         heading = f"### {one.method} {one.path}".replace("{", "\\{")
         assert f"\n{heading}\n\n{one.summary.rstrip('.')}" in made
-    assert re.findall(r"^\| (\d+) \| `([\w-]+)` \| (.*) \|$", made, re.MULTILINE)[: len(KINDS)] == [
-        (str(kind.status), name, kind.title) for name, kind in KINDS.items()
+    assert re.findall(r"^\| (\d+) \| `([\w-]+)` \| (.*) \|$", made, re.MULTILINE)[: len(PROBLEM_KINDS)] == [
+        (str(kind.status), name, kind.title) for name, kind in PROBLEM_KINDS.items()
     ]
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dpselect.queries.parameters import schemas, table
-from dpselect.queries.plan import PLANS
+from dpselect.queries.planning import PLANS
 from dpselect.questions.value import strip_links
 from tests.conftest import ROOT
 

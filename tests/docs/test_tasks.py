@@ -13,8 +13,8 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.command import options
 from dpselect.command.parser import build_parser
-from dpselect.command.verbs import VERBS, item_columns
-from dpselect.queries.plan import question_from_flat
+from dpselect.command.verbs import COMMAND_VERBS, item_columns
+from dpselect.queries.planning import question_from_flat
 from dpselect.questions.parts import Payment
 from dpselect.verbs import Verbs
 from tests.conftest import ROOT
@@ -57,7 +57,7 @@ def test_python(task: Task) -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.wish)
 def test_command(task: Task) -> None:
     args = build_parser().parse_args(shlex.split(command(task))[1:])
-    one = VERBS[args.command]
+    one = COMMAND_VERBS[args.command]
     assert question_from_flat(one.verb, options.read_values(args, one.fields, item_columns(args))) == (
         task.question,
         task.payment,

@@ -14,14 +14,14 @@ import dpselect as dps
 from dpselect.audit.report import report
 from dpselect.command import options as options_of
 from dpselect.command.parser import QUESTION_COMMANDS, Parser, build_parser
-from dpselect.command.verbs import VERBS
+from dpselect.command.verbs import COMMAND_VERBS
 from dpselect.demo import write_listening_events
 from dpselect.flat import dataset_of
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.server import ServerSettings
 from dpselect.gateway.settings.tokens import example, fresh_token
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import whole_number_kind
 
 # Whose parameters the options of a command are.
@@ -138,7 +138,7 @@ LESS = {"users": {"item"}}  # of data
 @pytest.mark.parametrize("command", QUESTION_COMMANDS)
 def test_each_parameter_of_a_question_is_an_option_and_each_option_a_parameter(command: str) -> None:
     """A plan says which parameters there are: of the question, its price, and what it takes of the data."""
-    fields = {*plan_class(VERBS[command].verb).fields(), "share"}
+    fields = {*plan_class(COMMAND_VERBS[command].verb).fields(), "share"}
     ways = {f"{name}_{way}" for name in fields & set(LISTS) for way in LISTS[name]}
     known = {one.dest for one in build_parser().commands()[command].load_options()._actions}
     assert known == fields | ways | {*DATA, *ASKED, *MORE[command], "help_all"} - LESS.get(command, set())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.asked_rows import AskedRows
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.prepared import file
 from dpselect.flat import prepare
@@ -99,15 +100,15 @@ def test_a_question_is_known_by_the_state_that_answered(
 ) -> None:
     """Rows are added when the question's engine is open and nothing is asked of it yet."""
     before = Path(shutil.copy(folder, folder.parent / "before.prepared"))
-    opened = dps.Dataset.engine
+    opened = AskedRows.open_engine
 
-    def then_added(self: dps.Dataset, *given: Any, **more: Any) -> Any:
+    def then_added(self: AskedRows, *given: Any, **more: Any) -> Any:
         engine = opened(self, *given, **more)
         add_many_of("z", folder)
         return engine
 
     with monkeypatch.context() as patch:
-        patch.setattr(dps.Dataset, "engine", then_added)
+        patch.setattr(AskedRows, "open_engine", then_added)
         assert ask(folder, ledger) == ("a", False)
     assert ask(before, ledger) == ("a", True)
     assert ask(folder, ledger) == ("z", False)

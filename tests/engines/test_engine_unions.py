@@ -13,7 +13,7 @@ from dpselect._ground.methods import methods, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.errors import ParameterError
-from dpselect.queries.union.bound import BOUNDS, count_places
+from dpselect.queries.union.bound import ITEM_BOUNDS, count_places
 from dpselect.release.answers.union_sentences import ADDED_IN_ENGINE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
@@ -62,9 +62,9 @@ def test_counts_are_users_each_of_whom_counts_for_so_many(most):
 
 def test_users_stand_at_the_places_of_bounds_as_in_memory():
     lengths = [1, 1, 2, 7, 9, 9, 10, 11, 500, 501, 1000, 4000]
-    capped, users = np.unique(np.minimum(lengths, BOUNDS[-1]), return_counts=True)
-    found = count_places(capped.astype(np.int64), users.astype(np.int64), BOUNDS)
-    each = [next(place for place, bound in enumerate(BOUNDS) if bound >= min(t, 1000)) for t in lengths]
+    capped, users = np.unique(np.minimum(lengths, ITEM_BOUNDS[-1]), return_counts=True)
+    found = count_places(capped.astype(np.int64), users.astype(np.int64), ITEM_BOUNDS)
+    each = [next(place for place, bound in enumerate(ITEM_BOUNDS) if bound >= min(t, 1000)) for t in lengths]
     assert dict(zip(found.indices.tolist(), found.users.tolist(), strict=True)) == Counter(each)
 
 
@@ -74,8 +74,8 @@ def test_the_bound_is_chosen_as_in_memory():
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = plan_of("union", epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = terms.choice.of_pairs(engine.pairs(), SeededDraws(1))
-    assert found == terms.choice.of_sets(sets, SeededDraws(2)) == 200
+        found = terms.bound_choice.of_pairs(engine.pairs(), SeededDraws(1))
+    assert found == terms.bound_choice.of_sets(sets, SeededDraws(2)) == 200
 
 
 @pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))

@@ -202,7 +202,7 @@ def test_items_are_declared_where_hardly_any_would_be_missing() -> None:
 
 
 def test_a_wide_table_says_which_columns_were_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspected_columns, "_COLUMNS", 2)
+    monkeypatch.setattr(inspected_columns, "_MAX_COLUMNS", 2)
     write_csv("x.tsv", {f"c{place}": lambda n: n for place in range(5)}, 3)
     assert [*of_columns("x.tsv", time="c4")] == ["c4", "c0", "c1"]
     said = "of 5 columns only the first 2 and those that are asked for were looked at"

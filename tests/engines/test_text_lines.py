@@ -276,5 +276,5 @@ def test_a_form_makes_another_question(tmp_path: Path) -> None:
     for form in forms:
         data = dps.Dataset(dps.CSV(tmp_path / "x.csv", **form), user="user", item="item")  # type: ignore[arg-type]
         with data.engine() as engine:
-            found.add(data.question("top_k", {}, engine, None).text)
+            found.add(data._rows.fingerprint("top_k", {}, engine, None).text)
     assert len(found) == len(forms)

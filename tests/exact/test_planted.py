@@ -15,7 +15,13 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.forecast import planted
-from dpselect.forecast.planted import fewest_people, of_any, of_limited, of_sparse, of_union
+from dpselect.forecast.planted import (
+    fewest_people,
+    law_of_any_mechanism,
+    law_of_limited_domain,
+    law_of_noisy_threshold,
+    law_of_union,
+)
 from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainSparse
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.questions.parts import Method
@@ -85,7 +91,7 @@ def of_planted_items(mechanism: Any, planted_items: int, people: int = 4, most: 
 def test_limited_domain_shows_planted_texts_no_more_often(case: dict[str, int]) -> None:
     """One text in one item, or many that look alike in as many items as are looked at."""
     mechanism = limited(**case)
-    bound = of_limited(mechanism.terms)
+    bound = law_of_limited_domain(mechanism.terms)
     assert kept(bound, of_planted_items(mechanism, 1))
     seen = of_planted_items(mechanism, case["k_bar"])
     assert kept(bound, seen)
@@ -95,7 +101,7 @@ def test_limited_domain_shows_planted_texts_no_more_often(case: dict[str, int]) 
     swaps = mechanism.terms.swaps(case["k_bar"])
     if swaps > 1:
         assert not kept(lambda m: bound(m) / swaps, seen)  # as if one item held all that was planted
-    general = of_any(mechanism.privacy.epsilon, mechanism.privacy.delta)
+    general = law_of_any_mechanism(mechanism.privacy.epsilon, mechanism.privacy.delta)
     assert kept(general, seen)
 
 
@@ -133,11 +139,11 @@ def test_by_group_planted_texts_are_items_or_names_of_groups(groups: int, most: 
         if most is None or a + b <= most * in_first
         for c in range(m - in_first + 1 if groups == 1 else m + 1)
     ]
-    bound = of_limited(mechanism.each.terms, groups=groups)
+    bound = law_of_limited_domain(mechanism.each.terms, groups=groups)
     assert kept(bound, seen)
     assert not kept(lambda m: bound(m) * 0.7, seen)
     if groups > 1:
-        assert not kept(of_limited(mechanism.each.terms), seen)  # as if all were in one group
+        assert not kept(law_of_limited_domain(mechanism.each.terms), seen)  # as if all were in one group
 
 
 # ---- noise on both sides ------------------------------------------------------------------------------------------
@@ -146,7 +152,7 @@ def test_by_group_planted_texts_are_items_or_names_of_groups(groups: int, most: 
 @pytest.mark.parametrize("case", [{"k": 1, "k_bar": 1}, {"k": 2, "k_bar": 2}, {"k": 1, "k_bar": 1, "sensitivity": 2}])
 def test_a_noisy_threshold_shows_planted_texts_no_more_often(case: dict[str, int]) -> None:
     mechanism = LimitedDomainSparse(epsilon=4, delta=Fraction(1, 20), **case)
-    bound = of_sparse(mechanism)
+    bound = law_of_noisy_threshold(mechanism)
     scale = case.get("sensitivity", 1)
     one = [
         (m, likely(law_of(mechanism, (m * scale, rest)), lambda answer: 0 in answer))
@@ -186,26 +192,26 @@ def test_a_union_shows_planted_texts_no_more_often(name: str) -> None:
     more = {"alpha": 0} if name == "GreedyGeometric" else {}
     mechanism = getattr(mechanisms, name)(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, **more)
     seen = list(of_unions(mechanism, 2, {0}))
-    bound = of_union(mechanism)
+    bound = law_of_union(mechanism)
     assert kept(bound, seen)
     pairs = list(of_unions(mechanism, 2, {0, 1}))
     assert kept(bound, pairs)
     assert not kept(lambda m: bound(m) * NEAR[name], pairs)
-    assert kept(of_any(Fraction(1), Fraction(1, 10)), [*seen, *pairs])
+    assert kept(law_of_any_mechanism(Fraction(1), Fraction(1, 10)), [*seen, *pairs])
 
 
 def test_no_release_shows_a_text_more_often_than_the_best_for_one_item() -> None:
     mechanism = mechanisms.TruncatedGeometric(epsilon=1, delta=Fraction(1, 10))
     seen = list(of_unions(mechanism, 1, {0}))
-    bound = of_any(Fraction(1), Fraction(1, 10))
+    bound = law_of_any_mechanism(Fraction(1), Fraction(1, 10))
     assert kept(bound, seen)
     assert reached(bound, seen)
-    assert not kept(of_any(Fraction(1), Fraction(9, 100)), seen)
+    assert not kept(law_of_any_mechanism(Fraction(1), Fraction(9, 100)), seen)
 
 
 def test_rounds_show_a_text_no_more_often() -> None:
     mechanism = RenyiShaped(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, rounds=2)
-    bound = of_union(mechanism)
+    bound = law_of_union(mechanism)
 
     def chance(database: tuple[tuple[int, ...], ...], text: set[int]) -> arb:
         sets = sets_of(database, 2)
@@ -220,7 +226,7 @@ def test_rounds_show_a_text_no_more_often() -> None:
     assert kept(bound, pairs)
     assert not kept(lambda m: bound(m) * 0.49, pairs)
     one_round = RenyiShaped(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, rounds=1, part=Fraction(1, 6))
-    assert not kept(of_union(one_round), pairs)  # as if only the first of the rounds counted
+    assert not kept(law_of_union(one_round), pairs)  # as if only the first of the rounds counted
 
 
 # ---- plans ----------------------------------------------------------------------------------------------------------
@@ -249,7 +255,7 @@ def test_a_plan_says_how_few_people_do_not_matter(name: str) -> None:
     found = fewest_people(plan)
     assert found is not None
     assert low <= found <= high
-    general = planted._least(of_any(plan.price.epsilon, plan.price.delta), planted.CHANCE)
+    general = planted._least_people(law_of_any_mechanism(plan.price.epsilon, plan.price.delta), planted.PLANTED_CHANCE)
     assert found >= general
     rarer = fewest_people(plan, chance=Fraction(1, 10**4))
     assert rarer is not None

@@ -15,7 +15,7 @@ from dpselect.accounting.prices import divergence
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, _best_order, _order
 from dpselect.queries.top import discovery
 from dpselect.queries.union import bound, terms
-from dpselect.queries.union.bound import BOUND_SHARE, shared_budget
+from dpselect.queries.union.bound import BOUND_SHARE, plan_shared_budget
 from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.testing import hockey_stick, law
 from tests.by_names import plan_of
@@ -28,7 +28,7 @@ NEAR = float(COMPOSED)
 
 
 def budget_at(epsilon):
-    return shared_budget(Fraction(epsilon), DELTA, Fraction(epsilon) * BOUND_SHARE, Fraction(0))
+    return plan_shared_budget(Fraction(epsilon), DELTA, Fraction(epsilon) * BOUND_SHARE, Fraction(0))
 
 
 def worst(excess, e, points=2001):
@@ -102,10 +102,10 @@ def test_no_choice_among_several_bounds_is_worse():
 def test_every_bound_that_may_be_chosen_has_a_curve_at_the_one_order(epsilon, counts):
     """Else an answer that was paid could not be given; the one order costs most bounds hardly anything."""
     plan = plan_of("union", epsilon=epsilon, counts=counts)
-    share, budget = plan.counts_share(plan.choice.bounds[-1]), plan.shared
-    for most in (*plan.choice.bounds[3::9], plan.choice.bounds[-1]):
-        common = _order(plan.total, plan.delta, most, share, budget.order, budget.spent)
-        best = _best_order(plan.total, plan.delta, most, share)
+    share, budget = plan.counts_share(plan.bound_choice.bounds[-1]), plan.shared_budget
+    for most in (*plan.bound_choice.bounds[3::9], plan.bound_choice.bounds[-1]):
+        common = _order(plan.total_epsilon, plan.delta, most, share, budget.order, budget.spent)
+        best = _best_order(plan.total_epsilon, plan.delta, most, share)
         assert common[0] == budget.order
         assert best[1] <= common[1] * (1 + 1e-9) < best[1] * 1.06
 
@@ -117,8 +117,8 @@ def test_every_bound_that_may_be_chosen_has_a_curve_at_the_one_order(epsilon, co
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2))
-        monkeypatch.setattr(module, "ENOUGH", 2)
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2))
+        monkeypatch.setattr(module, "LEAST_LAST_BOUND", 2)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def few_bounds(monkeypatch):
 def test_the_law_of_bound_and_items_is_private(method):
     """Real calls on data of few users of two items, with a user of one or two items more and less."""
     query = plan_of("union", epsilon=2, delta="0.1", **method)
-    assert query.shared is not None
-    assert {query.in_rounds(most) for most in (1, 2)} == ({True} if method else {False, True})
+    assert query.shared_budget is not None
+    assert {query.uses_rounds(most) for most in (1, 2)} == ({True} if method else {False, True})
 
     @cache
     def law_of(base):
@@ -148,10 +148,10 @@ def test_the_law_of_bound_and_items_is_private(method):
 def three_methods(monkeypatch):
     """Truncated geometric selection for a bound of 1, greedy updates for 2, rounds for 3; half of epsilon chooses."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
-        monkeypatch.setattr(module, "ENOUGH", 3)
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "LEAST_LAST_BOUND", 3)
         monkeypatch.setattr(module, "BOUND_SHARE", Fraction(1, 2))
-    monkeypatch.setattr(terms, "FEW", 2)
+    monkeypatch.setattr(terms, "FEW_ITEMS", 2)
     terms._mechanisms.cache_clear()
     yield
     terms._mechanisms.cache_clear()
@@ -173,7 +173,7 @@ def largest_part(neighbours, decide=lambda chosen, _: chosen):
         sets = sets_of(base, 3)
 
         def run(draws):
-            chosen = query.choice.of_sets(sets, draws)
+            chosen = query.bound_choice.of_sets(sets, draws)
             union = BoundedUnion.with_bound(query, decide(chosen, base))
             items = tuple(union.draw_level(sets, 0, draws, None))
             return chosen, type(union.mechanisms[0]).__name__, items  # as a statement has them
@@ -181,7 +181,7 @@ def largest_part(neighbours, decide=lambda chosen, _: chosen):
         return law(run)
 
     excess = [
-        hockey_stick(law_of(one), law_of(other), query.total)
+        hockey_stick(law_of(one), law_of(other), query.total_epsilon)
         for pair in neighbours
         for one, other in (pair, pair[::-1])
     ]
@@ -191,7 +191,7 @@ def largest_part(neighbours, decide=lambda chosen, _: chosen):
 @pytest.mark.usefixtures("three_methods")
 def test_the_law_of_a_method_by_the_chosen_bound_is_private():
     query = plan_of("union", method="by-bound", **PAYS)
-    methods = [terms.chosen_method(query, most) for most in query.choice.bounds]
+    methods = [query.method_for(most) for most in query.bound_choice.bounds]
     assert methods == ["truncated-geometric", "greedy-geometric", "renyi-shaped"]
     assert query.mechanisms(2)[0].max_items_per_user is None
     assert 0.2 < largest_part(NEIGHBOURS) <= 1
@@ -200,8 +200,8 @@ def test_the_law_of_a_method_by_the_chosen_bound_is_private():
 @pytest.mark.usefixtures("three_methods")
 def test_greedy_updates_at_the_whole_epsilon_are_too_much(monkeypatch):
     """What chose the bound has spent a part of it: 2.2 times delta."""
-    whole = property(lambda plan: (plan.total, plan.shared.delta_of_others))
-    monkeypatch.setattr(terms.UnionTerms, "_of_others", whole)
+    whole = property(lambda plan: (plan.total_epsilon, plan.shared_budget.delta_of_others))
+    monkeypatch.setattr(terms.UnionTerms, "_price_outside_shared", whole)
     assert largest_part([MANY_MORE]) > 2
 
 
@@ -221,7 +221,7 @@ def test_the_law_of_bound_items_and_ranking_is_private(monkeypatch, share):
     """A top k by discovery, where the bound is chosen; how many items were found shows too."""
     monkeypatch.setattr(discovery, "BOUND_SHARE", share)
     selection = plan_of("top_k", k=1, epsilon=2, delta="0.1", method="discover", counts=False).selection
-    assert selection.selector.choice.bounds == (1, 2)
+    assert selection.selector.bound_choice.bounds == (1, 2)
 
     @cache
     def law_of(base):

@@ -82,7 +82,7 @@ def lists(asked: Picks, counts: Counts) -> Mapping[tuple[str, ...], float]:
     groups = CountGroups.from_items([NAMES[place] for place in there], [counts[place] for place in there])
 
     def items(draws: Any) -> tuple[str, ...]:
-        picks, _, names, _ = asked.picked(groups, draws)
+        picks, _, names, _ = asked.draw_picks(groups, draws)
         return tuple(names(picks)) if picks else ()
 
     return {cast("tuple[str, ...]", answer): float(p) for answer, p in law(items).items()}

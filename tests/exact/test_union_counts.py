@@ -12,7 +12,7 @@ import pytest
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.queries.union.bounded_union import BoundedUnion
-from dpselect.queries.union.terms import COUNTS_OF_BUDGET
+from dpselect.queries.union.method import COUNTS_OF_BUDGET
 from dpselect.testing import exact, law
 from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
@@ -130,7 +130,7 @@ def test_counts_apart_have_the_least_noise_of_their_price(most, shares, epsilon,
         counts=True,
         **({"words": words, "shares": shares} if words else {}),
     )
-    epsilon_of_counts, delta_apart = (float(part) for part in query.for_counts(most))
+    epsilon_of_counts, delta_apart = (float(part) for part in query.price_of_counts(most))
     variances = [query.noise(level, most) for level in range(len(shares)) for _ in range(most)]
     assert 0.7 * delta_apart < delta_of_counts(variances, epsilon_of_counts) <= delta_apart
     assert delta_of_counts([variance * 9 / 10 for variance in variances], epsilon_of_counts) > delta_apart

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect import dataset
+from dpselect import asked_rows
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.queries.users import UsersPlan
 from dpselect.testing import ExactDraws, Law, hockey_stick, law
@@ -73,7 +73,7 @@ def counted(question: dps.Question, rows: tuple[Row, ...]) -> Counts:
     columns = dict(zip(("user", "item", "country"), zip(*rows, strict=True), strict=True))
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     plan = plan_of(question)
-    with dps.Dataset(table, user="user", item="item")._for_plan(plan)._open_for(plan) as engine:
+    with dps.Dataset(table, user="user", item="item")._rows_for(plan)._open_for(plan) as engine:
         return tuple(plan.count_users(engine).counts.tolist())
 
 
@@ -103,7 +103,7 @@ def least_delta(laws: Laws, pairs: Sequence[tuple[Counts, Counts]], epsilon: Fra
 @pytest.fixture(params=[b"k" * 16, b"o" * 16], ids=["key", "another key"])
 def one_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The key that decides in which groups a user counts is drawn apart from the rows: the same for neighbours."""
-    monkeypatch.setattr(dataset, "fresh_key", lambda: request.param)
+    monkeypatch.setattr(asked_rows, "fresh_key", lambda: request.param)
     counted.cache_clear()
     yield
     counted.cache_clear()

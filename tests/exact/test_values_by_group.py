@@ -16,7 +16,7 @@ from dpselect.aggregates.groups import FoundGroups, GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
 from dpselect.queries.choose import ChoosePlan, choose_by_group
-from dpselect.queries.groups import SHARE
+from dpselect.queries.groups import SHARE_FOR_FINDING
 from dpselect.testing import law
 from tests.by_names import plan_of
 from tests.exact.cells import WithoutNoise, both_ways, values_and_cells, with_noise
@@ -256,7 +256,7 @@ def test_the_union_is_paid_for():
     """Both parts of the price add up: with the second alone, one more user of a group tells too much."""
     query = finding(domain=list(range(40)), epsilon=1, delta=Fraction(1, 1000))
     twin = broken.found_for_nothing(query)
-    assert twin.price.epsilon == 1 - SHARE
+    assert twin.price.epsilon == 1 - SHARE_FOR_FINDING
     laws, users = found_laws(query), tuple(("p", n) for n in range(30))
     pairs = [(users[:n], users[: n + 1]) for n in range(20, 30)]
     assert not private(laws, pairs, twin.price.epsilon, twin.price.delta)

@@ -234,7 +234,7 @@ def running(settings: Settings, folder: Path, file: Path | None = None) -> Itera
     """The gateway of these settings, as long as the block runs; people are read again when their file is written."""
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watched, "LOOK", 0.05)
+        patch.setattr(watched, "SECONDS_BETWEEN_READS", 0.05)
         gateway = Gateway(settings, Log(log), file=file)
         with TestClient(application(settings, gateway), base_url=ADDRESS) as http:
             served = Served(http, gateway, folder, log)

@@ -12,7 +12,7 @@ import pytest
 from dpselect.errors import ParameterError
 from dpselect.gateway import gateway as gateways
 from dpselect.gateway.asked import AskedQuestion, parse_question
-from dpselect.gateway.problems import of_error
+from dpselect.gateway.problems import problem_of_error
 from dpselect.gateway.settings.reading import read
 from tests.gateway.served import serving, settings_in
 
@@ -86,12 +86,12 @@ def test_all_mistakes_of_a_body_are_told_at_once(plan: Any) -> None:
     }
     with pytest.raises(ParameterError, match="k must be a whole number of at least 1") as caught:
         plan(body)
-    told = of_error(caught.value)
+    told = problem_of_error(caught.value)
     assert [one["parameter"] for one in told["others"]] == ["by", "groups", "counts", "epsilon", "delta"]  # type: ignore[index, call-overload]
     assert all("must" in one["detail"] for one in told["others"])  # type: ignore[index, operator, union-attr, call-overload]
     with pytest.raises(ParameterError) as alone:
         plan({"data": "plays", "verb": "top_k", "k": 0, "epsilon": "1"})
-    assert "others" not in of_error(alone.value)
+    assert "others" not in problem_of_error(alone.value)
 
 
 def test_a_page_and_http_tell_them_too(tmp_path: Path) -> None:

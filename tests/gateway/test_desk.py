@@ -12,20 +12,20 @@ import pytest
 
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.turn import THREADS
-from dpselect.gateway.web.desk import EACH, HELD, LINE, Desk
+from dpselect.gateway.web.desk import MAX_HELD_CONNECTIONS, MAX_WAITING_REQUESTS, THREADS_PER_PERSON, SlowRequests
 from tests.gateway.served import Served
 
 
 def test_a_person_has_a_few_threads_and_leaves_the_others() -> None:
     async def all_at_once() -> None:
-        desk, go, running = Desk(), threading.Event(), threading.Semaphore(0)
+        desk, go, running = SlowRequests(), threading.Event(), threading.Semaphore(0)
 
         def slow() -> None:
             running.release()
             go.wait(60)
 
-        greedy = [asyncio.create_task(desk.run("ann", slow)) for _ in range(LINE)]
-        for _ in range(EACH):
+        greedy = [asyncio.create_task(desk.run("ann", slow)) for _ in range(MAX_WAITING_REQUESTS)]
+        for _ in range(THREADS_PER_PERSON):
             await asyncio.to_thread(running.acquire, timeout=60)
         assert await desk.run("bob", lambda: 7) == 7  # while hundred of ann wait
         assert not running.acquire(blocking=False)
@@ -35,7 +35,7 @@ def test_a_person_has_a_few_threads_and_leaves_the_others() -> None:
         await asyncio.gather(*greedy)
         await desk.run("ann", slow)
 
-    assert EACH < THREADS
+    assert THREADS_PER_PERSON < THREADS
     asyncio.run(all_at_once())
 
 
@@ -49,7 +49,7 @@ def test_a_call_that_fails_leaves_nothing_behind() -> None:
         raise ValueError(body)
 
     async def calls() -> bool:
-        body, desk = Body(), Desk()
+        body, desk = Body(), SlowRequests()
         kept = weakref.ref(body)
         with contextlib.suppress(ValueError):
             await desk.run("ann", fails, body)
@@ -65,11 +65,11 @@ def test_a_call_that_fails_leaves_nothing_behind() -> None:
 
 
 def test_connections_that_wait_are_counted_until_they_end() -> None:
-    desk = Desk()
+    desk = SlowRequests()
     for _ in range(2):
         with desk.holding("ann"):
             pass
-    open_ = [desk.holding("ann") for _ in range(HELD)]
+    open_ = [desk.holding("ann") for _ in range(MAX_HELD_CONNECTIONS)]
     for one in open_:
         one.__enter__()
     with pytest.raises(Refused), desk.holding("ann"):
@@ -83,10 +83,10 @@ def test_connections_that_wait_are_counted_until_they_end() -> None:
 
 
 def test_prices_and_waits_of_one_person_are_refused_beyond_that(served: Served) -> None:
-    desk: Desk = served.http.app._app.state.desk  # type: ignore[attr-defined]
+    desk: SlowRequests = served.http.app._app.state.desk  # type: ignore[attr-defined]
     job = served.ann.ask({"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/5"})
     address = f"/v1/questions/{job['id']}"
-    desk._held["ann"], desk._line["ann"] = HELD, LINE
+    desk._held["ann"], desk._line["ann"] = MAX_HELD_CONNECTIONS, MAX_WAITING_REQUESTS
     try:
         found = served.ann.get(f"{address}?wait=1")
         assert (found.status_code, found.json()["type"], found.headers["retry-after"]) == (

@@ -24,7 +24,7 @@ def tokens() -> dict[str, str]:
 def client(tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]) -> Iterator[TestClient]:
     folder: Path = tmp_path_factory.mktemp("demo") / "demo"
     tokens |= demo.make(folder, users=300)
-    with running(read(folder / demo.SETTINGS), folder) as served:
+    with running(read(folder / demo.SETTINGS_FILE), folder) as served:
         yield served.http
 
 

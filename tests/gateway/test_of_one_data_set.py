@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpselect.gateway.settings.tokens import digest
-from dpselect.gateway.views import OF_ALL
+from dpselect.gateway.views import RECORD_OF_ALL
 from dpselect.ledger import Ledger
 from tests.gateway.served import TOKENS, Client, Served, serving
 
@@ -101,6 +101,6 @@ def test_a_problem_of_others_is_not_told_in_words(
     served, _, ada = asked
     said = "the account of 'other' was changed"
     monkeypatch.setattr(Ledger, "verify", lambda _self, _head=None: [said])
-    assert ada.get("/v1/verification").json()["problems"] == [OF_ALL]
-    assert ada.get("/v1/record/plays").json()["verification"]["problems"] == [OF_ALL]
+    assert ada.get("/v1/verification").json()["problems"] == [RECORD_OF_ALL]
+    assert ada.get("/v1/record/plays").json()["verification"]["problems"] == [RECORD_OF_ALL]
     assert served.cleo.get("/v1/verification").json()["problems"] == [said]

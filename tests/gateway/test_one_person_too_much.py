@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpselect.gateway.asked import _PLANS
-from dpselect.gateway.recent import APIECE, MOST, PLANNED, ROOM, SHORT, Recent
+from dpselect.gateway.asked import _RECENT_PLANS
+from dpselect.gateway.recent import APIECE, MAX_KEPT, MAX_KEPT_BYTES, PLANNED, ROOM, Recent
 from tests.gateway.served import serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4"}
@@ -17,7 +17,7 @@ TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4
 
 def test_only_short_questions_are_kept_at_hand(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        long = {**TOP, "exclude": [f"artist {place}" for place in range(SHORT // 8)]}
+        long = {**TOP, "exclude": [f"artist {place}" for place in range(MAX_KEPT_BYTES // 8)]}
         first, again = served.ann.ask(long), served.ann.ask(long)
         assert again == first
         assert served.bob.ask(long)["cost"]["repeated"]
@@ -80,12 +80,12 @@ def test_what_is_remembered_is_bounded_in_characters(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         for body in bodies(200, 500, 500):
             served.ann.post("/v1/price", body)
-        assert ROOM - SHORT <= held(_PLANS) <= ROOM
+        assert ROOM - MAX_KEPT_BYTES <= held(_RECENT_PLANS) <= ROOM
 
 
-@pytest.mark.parametrize("size", [0, 1, 100, SHORT])
+@pytest.mark.parametrize("size", [0, 1, 100, MAX_KEPT_BYTES])
 def test_the_last_values_that_fit_are_kept(size: int) -> None:
-    recent, fit = Recent[int](), min(MOST, ROOM // (APIECE + size))
+    recent, fit = Recent[int](), min(MAX_KEPT, ROOM // (APIECE + size))
     for name in range(fit + 20):
         recent.put(name, name, size)
     assert [name for name in range(fit + 20) if recent.get(name) is not None] == [*range(20, fit + 20)]
@@ -96,7 +96,7 @@ def test_the_last_values_that_fit_are_kept(size: int) -> None:
     for _ in range(3 * fit):
         recent.put("new", 2, size)  # in the place of itself
     assert len(recent._kept) == fit
-    recent.put("long", 3, SHORT + 1)
+    recent.put("long", 3, MAX_KEPT_BYTES + 1)
     assert recent.get("long") is None
     assert held(recent) <= ROOM
 

@@ -12,11 +12,11 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 import dpselect as dps
 from dpselect._ground.privacy import Neighbors
-from dpselect.gateway.problems import KINDS, problem
-from dpselect.gateway.web.answers import FORMS
+from dpselect.gateway.problems import PROBLEM_KINDS, problem
+from dpselect.gateway.web.answers import ANSWER_FORMS
 from dpselect.gateway.web.api import ROUTES
 from dpselect.gateway.web.openapi import EXAMPLES, OPERATIONS, document
-from dpselect.queries.plan import PLANS, plan_class
+from dpselect.queries.planning import PLANS, plan_class
 from tests.gateway.described import validator
 from tests.reference.test_queries import QUERIES
 from tests.slow.reference.test_check import NAMES, RELEASES
@@ -64,7 +64,7 @@ def test_every_parameter_says_what_it_is() -> None:
 
 def test_every_route_is_described_and_nothing_else() -> None:
     routes = {(route.method, route.path) for route in ROUTES}
-    forms = {("GET", f"/v1/answers/{{id}}.{name}") for name in FORMS}
+    forms = {("GET", f"/v1/answers/{{id}}.{name}") for name in ANSWER_FORMS}
     assert {(one.method, one.path) for one in OPERATIONS} == routes | forms
     said = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert said == routes | forms
@@ -116,7 +116,7 @@ def test_a_release_of_every_sort_is_described(name: str) -> None:
     validator("Release").validate(json.loads(release.to_json()))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", PROBLEM_KINDS)
 def test_a_problem_of_every_kind_is_described(name: str) -> None:
     validator("Problem").validate(problem(name, "It is so.", "do so", parameter="k", must="be 1", came="0"))
 

@@ -17,12 +17,12 @@ from dpselect import filter_texts as filters
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from dpselect.errors import ParameterError
-from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.asked import TEXT_PARAMETERS
 from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import fields_of, help_for
 from dpselect.mcp.desk import describe_error
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from dpselect.remote.problems import error_of
 
 # ---- filters ------------------------------------------------------------------------------------------------
@@ -106,9 +106,9 @@ def test_a_list_too_long_to_be_read_is_left_to_the_question_to_refuse() -> None:
     assert asking.form({"verb": ["union"], "popular": [text]}, [OPEN]).body["popular"] == text
 
 
-@pytest.mark.parametrize("verb", list(asking.VERBS))
+@pytest.mark.parametrize("verb", list(asking.VERB_SENTENCES))
 def test_the_form_has_every_parameter_of_a_question(verb: str) -> None:
-    wanted = {*plan_class(verb).fields()} - {*OF_TEXTS}
+    wanted = {*plan_class(verb).fields()} - {*TEXT_PARAMETERS}
     assert wanted <= {*asking.form({"verb": [verb], **FIRST}, [OPEN]).controls}
     offered = {*asking.form({"verb": [verb], **FIRST}, [CLOSED]).controls}
     assert not offered & {"by", "groups", "by_weight", "at_most", "measures", "during", "compared_with"}

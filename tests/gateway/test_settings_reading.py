@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.gateway.settings.kinds import Amount, Role
-from dpselect.gateway.settings.reading import MOST, Mistake, SettingsError, read, read_text
+from dpselect.gateway.settings.reading import MAX_FILE_BYTES, Mistake, SettingsError, read, read_text
 from dpselect.gateway.settings.server import Oidc, Person, Proxy, ServerSettings
 from dpselect.gateway.settings.tokens import example
 from dpselect.gateway.settings.values import Bounds, DataSettings, Settings, Sizes, WeightColumn
@@ -282,7 +282,7 @@ def test_what_is_no_toml(text: str, said: str, where: str) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     binary, long = tmp_path / "binary.toml", tmp_path / "long.toml"
     binary.write_bytes(b"[server]\n\nledger = '\xff'\n")
-    long.write_bytes(b"#" * (MOST + 1))
+    long.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     for path, said in (
         (tmp_path / "none.toml", "none.toml: cannot be read: "),
         (tmp_path, ": cannot be read: "),

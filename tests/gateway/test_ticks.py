@@ -99,7 +99,7 @@ class Clock:
 
 
 def turn_at(clock: Clock, tick: float = 1.0) -> Turn:
-    return Turn(tick, began=0.0, read=True, now=lambda: clock.at, sleep=clock.sleep)
+    return Turn(tick, began=0.0, may_have_read=True, now=lambda: clock.at, sleep=clock.sleep)
 
 
 def test_an_answer_is_settled_and_leaves_at_its_tick_whenever_it_is_ready() -> None:
@@ -121,7 +121,7 @@ def test_somebody_elses_slip_moves_the_answers_that_wait() -> None:
     clock.events = [(0.5, lambda: setattr(turn, "slips", 1))]
     turn.wait_to_settle()
     assert clock.at == pytest.approx(1.5)
-    assert turn.missed == 0
+    assert turn.times_late == 0
     turn.wait()
     assert clock.at == pytest.approx(2.0)
 
@@ -131,11 +131,11 @@ def test_what_is_late_once_is_an_answer_and_twice_is_none() -> None:
         clock = Clock()
         turn = turn_at(clock)
         clock.sleep(0.76)
-        assert turn.late
+        assert turn.is_late
 
         def slip(turn: Turn = turn) -> None:
-            assert turn.late
-            turn.missed += 1
+            assert turn.is_late
+            turn.times_late += 1
             turn.slips += 1
 
         clock.events = [(0.80, slip)] + [(1.6, slip)] * (late - 1)
@@ -152,9 +152,9 @@ def test_work_that_ended_with_nothing_to_settle_is_not_late() -> None:
     clock = Clock()
     turn = turn_at(clock)
     clock.sleep(0.8)
-    assert turn.late
-    turn.over = True
-    assert not turn.late
+    assert turn.is_late
+    turn.work_ended = True
+    assert not turn.is_late
 
 
 @pytest.fixture
@@ -231,14 +231,14 @@ def test_of_several_that_are_late_at_once_one_misses_its_turn(
     for at, missed in ((0.7, 0), (0.8, 1), (0.9, 1), (1.6, 2)):
         clock.at = at
         found.runner.record_slips()
-        assert sum(turn.missed for _, turn in at_work) == missed == found.jobs.slips_of("plays")
+        assert sum(turn.times_late for _, turn in at_work) == missed == found.jobs.slips_of("plays")
 
 
 def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
     late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
 ) -> None:
     found, clock, ((job, turn), (_, other)) = late
-    other.ready = True
+    other.is_ready = True
     ends = []
     for tenth in range(300):
         clock.at = tenth / 10
@@ -250,7 +250,7 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
         assert now is not None
         if now.state in FINAL:
             ends.append((clock.at, str(now.state), str((now.problem or {})["type"])))
-    assert found.jobs.slips_of("plays") == 2 == turn.missed
+    assert found.jobs.slips_of("plays") == 2 == turn.times_late
     assert ends[0] == (4.0, "failed", "/problems/late")
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
@@ -263,7 +263,7 @@ def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
     found.jobs.change(job, server="another")
     clock.at = 0.8
     found.runner.record_slips()
-    assert turn.given_up
+    assert turn.is_given_up
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
 

@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.errors import DataError, ParameterError, SourceError, naming_parameter
 from dpselect.gateway import problems
-from dpselect.gateway.problems import FAILED, of_error
+from dpselect.gateway.problems import FAILED, problem_of_error
 from tests.gateway.served import Served, rows, serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "item": "artist", "k": 3, "epsilon": "1/8", "delta": "1e-9"}
@@ -95,9 +95,9 @@ def test_what_is_wrong_in_the_asker_s_words_is_told(tmp_path: Path) -> None:
 
 def test_the_text_goes_by_the_class_of_an_error() -> None:
     said = ("item", "be a column of the source", "'artist'", "there is patient_ssn")
-    told = of_error(SourceError(*said))
-    assert told == of_error(DataError("a file")) == of_error(OSError("/private/plays.parquet"))
+    told = problem_of_error(SourceError(*said))
+    assert told == problem_of_error(DataError("a file")) == problem_of_error(OSError("/private/plays.parquet"))
     assert (told["detail"], told["title"]) == (FAILED, "Something unexpected happened")
     with pytest.raises(SourceError), naming_parameter("groups"):
         raise SourceError("domain", *said[1:])
-    assert "patient_ssn" in str(of_error(ParameterError(*said)))  # as an engine's error was told before
+    assert "patient_ssn" in str(problem_of_error(ParameterError(*said)))  # as an engine's error was told before

@@ -22,7 +22,7 @@ class Still:
 
 
 def test_an_end_that_nobody_tells_of_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "LOOK", 0.01)
+    monkeypatch.setattr(desk, "SECONDS_BETWEEN_OTHERS", 0.01)
     states: Iterator[str] = iter(STATES)
 
     async def look() -> dict[str, Any]:

@@ -22,7 +22,8 @@ from dpselect.gateway.jobs import JobState
 from dpselect.gateway.settings.kinds import Amount
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import DataSettings, Settings, Sizes
-from dpselect.gateway.web.desk import Desk
+from dpselect.gateway.web.desk import SlowRequests
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import Plan
 from tests.gateway import served
 from tests.gateway.processes import make
@@ -41,7 +42,7 @@ DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10)
 def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
     """Of a top k about artists."""
     bound = work.bound_work(Plan.from_dict({**TOP, **asked}), where, "artist", data)
-    return bound.here + bound.rows
+    return bound.python_seconds + bound.engine_seconds
 
 
 def test_more_work_has_a_larger_bound() -> None:
@@ -58,7 +59,7 @@ def test_more_work_has_a_larger_bound() -> None:
 def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     """Its margin holds ten users of many rows on which all of it is worked out, beside all declared rows."""
     rows, text = work.ROWS_OF_ONE_USER, work.ROWS_OF_ONE_USER * 100
-    engine, cost = work.FILES, work.parse_filter(DEAR).cost
+    engine, cost = work.FILES_WORK, work.parse_filter(DEAR).cost
     one_user = rows * engine.operator * cost.operators + text * engine.letter * cost.readings
     all_rows = (
         DATA.sizes.all_rows * engine.operator * cost.operators + DATA.sizes.all_bytes * engine.letter * cost.readings
@@ -72,7 +73,7 @@ def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into(
     for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
         cost = work.parse_filter(where).cost
         bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ROWS_OF_ONE_USER * MAX_BYTES)
-        assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
+        assert seconds(where) >= work.FILES_WORK.start + bytes_read * work.FILES_WORK.letter
 
 
 def test_groups_whose_users_are_counted_are_counted_once() -> None:
@@ -80,7 +81,7 @@ def test_groups_whose_users_are_counted_are_counted_once() -> None:
 
     def seconds(groups: int) -> float:
         plan = Plan.from_dict({"verb": "users", "epsilon": 1, "by": ["country"], "groups": [*range(groups)]})
-        return work.bound_work(plan, None, (), DATA).here
+        return work.bound_work(plan, None, (), DATA).python_seconds
 
     few, more, many = map(seconds, (1_000, 2_000, 3_000))
     assert few < more < many
@@ -108,7 +109,7 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
             "max_groups_per_user": 1,
         }
         bound = work.bound_work(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA)
-        return bound.here + bound.rows
+        return bound.python_seconds + bound.engine_seconds
 
     assert median(50_000) > 20
     assert median(1_000, points=9) > median(1_000) + 3
@@ -117,12 +118,12 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
 @pytest.mark.parametrize(
     "asked", [TOP | {"by": ["country"]}, {"verb": "union", "epsilon": "1", "delta": "1e-6"}], ids=str
 )
-def test_choosing_a_bound_reads_the_rows_once_more(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choosing_a_bound_reads_the_rows_once_more(asked: dict[str, Any]) -> None:
     plan = Plan.from_dict(asked)
-    rows = work.bound_work(plan, None, "artist", DATA).rows
+    rows = work.bound_work(plan, None, "artist", DATA).engine_seconds
     assert plan.chooses_bound
-    monkeypatch.setattr(type(plan), "chooses_bound", False)
-    assert rows > 1.05 * work.bound_work(plan, None, "artist", DATA).rows
+    set_fields(plan, chooses_bound=False)
+    assert rows > 1.05 * work.bound_work(plan, None, "artist", DATA).engine_seconds
 
 
 def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
@@ -139,7 +140,7 @@ def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
 
 def test_windows_are_ticks_that_double() -> None:
     def at(rows: float, tick: float = 1.0) -> float:
-        return turn.window(work.WorkBound(here=0.0, rows=rows), tick, workers=1)
+        return turn.window(work.WorkBound(python_seconds=0.0, engine_seconds=rows), tick, workers=1)
 
     assert [at(bound) for bound in (0.01, 1.0, 1.01, 2.0, 3.9, 4.1)] == [1, 1, 2, 2, 4, 8]
     assert at(0.9, tick=0.25) == 1
@@ -149,9 +150,11 @@ def test_windows_are_ticks_that_double() -> None:
 def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
     """Analysts who price dear filters again and again made a question late that took a quarter of its window alone."""
     for workers in (1, 2, 5):
-        assert turn.window(work.WorkBound(here=1.0, rows=0.0), 1e-3, workers) >= workers + turn.THREADS
-        assert turn.window(work.WorkBound(here=0.0, rows=1.0), 1e-3, workers) >= workers
-    assert Desk()._threads.total_tokens == turn.THREADS
+        assert (
+            turn.window(work.WorkBound(python_seconds=1.0, engine_seconds=0.0), 1e-3, workers) >= workers + turn.THREADS
+        )
+        assert turn.window(work.WorkBound(python_seconds=0.0, engine_seconds=1.0), 1e-3, workers) >= workers
+    assert SlowRequests()._threads.total_tokens == turn.THREADS
 
 
 def settings(folder: Path, tick: float) -> Settings:

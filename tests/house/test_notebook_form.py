@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
-from dpselect.gateway.web.guards import POLICY
+from dpselect.gateway.web.guards import CONTENT_POLICY
 from dpselect.release.accuracy import Accuracy, chosen_item, counts_of_all, ranking, unordered_set
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
@@ -275,8 +275,8 @@ def test_colours_are_those_of_the_page() -> None:
 
 
 def test_the_gateway_allows_this_style_and_no_other() -> None:
-    assert f"style-src 'self' {STYLE_DIGEST} {DIGEST};" in POLICY
-    assert "unsafe" not in POLICY
+    assert f"style-src 'self' {STYLE_DIGEST} {DIGEST};" in CONTENT_POLICY
+    assert "unsafe" not in CONTENT_POLICY
 
 
 def test_a_hundred_thousand_rows_stay_small() -> None:

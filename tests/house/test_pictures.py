@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import dpselect as dps
 from dpselect.errors import OutputError, ParameterError
-from dpselect.gateway.web.guards import POLICY
+from dpselect.gateway.web.guards import CONTENT_POLICY
 from dpselect.release import svg
 from dpselect.release.accuracy import Accuracy, chosen_item, ranking
 from dpselect.release.groups import Group, Groups
@@ -376,7 +376,7 @@ def test_themes(every: list[Picture]) -> None:
 
 
 def test_a_page_gives_its_own_colours(every: list[Picture]) -> None:
-    assert svg.DIGEST in POLICY
+    assert svg.DIGEST in CONTENT_POLICY
     for picture in every:
         shown = picture._repr_html_()
         assert shown.count("<style>") == 1

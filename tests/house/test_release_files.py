@@ -27,7 +27,7 @@ from dpselect.release.accuracy import TOO_MANY, Accuracy
 from dpselect.release.archive import archive_release, restore_release
 from dpselect.release.files import csv_text
 from dpselect.release.release import Item, Receipt, Release
-from dpselect.release.rows import UNREADABLE
+from dpselect.release.rows import UNREADABLE_ROWS
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn
 from tests.house.test_release import release
@@ -341,7 +341,7 @@ def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) ->
     three = dps.Dataset({"user": [1, 2], "item": [3, 4], "g": [5, 6]}, user="user", item="item")
     full = by_names(votes()).top_k(2, **USUAL), votes().choose(domain=["a"], epsilon=1)
     for one in (found, by_names(three).top_k(2, by="g", **USUAL), *full):
-        assert one.privacy.sentences[-1] == UNREADABLE
+        assert one.privacy.sentences[-1] == UNREADABLE_ROWS
 
 
 def test_an_empty_answer_speaks_of_what_is_missing_alone() -> None:

@@ -16,7 +16,8 @@ from tests.house.rules import FILES, PACKAGE, Import, file_of, package_imports, 
 
 # In the order in which to read them: what is proved first, then what reads rows, then what decides and pays.
 BASE = (
-    "_ground", "draws", "accounting", "aggregates", "mechanisms", "texts", "engines", "queries", "ledger", "dataset",
+    "_ground", "draws", "accounting", "aggregates", "mechanisms", "texts", "engines", "queries", "ledger", "asked_rows",
+    "dataset",
 )  # fmt: skip
 # Files of the base that a question on Parquet never runs: whoever uses none of these sources need not read them.
 ADAPTERS: Mapping[str, tuple[str, ...]] = {

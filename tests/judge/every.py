@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import dpselect as dps
+from dpselect import asked_rows
 from dpselect.checking.finding import Verdict, worst_verdict
-from dpselect.queries import outline as outlines
 from dpselect.queries import values
 from tests.judge.promise import promised
 
@@ -29,7 +29,7 @@ def kept(outline: Mapping[str, object], release: dps.Release) -> dps.Release:
 def judge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Judges what was released meanwhile, as if its draws had been secure."""
     MADE.clear()
-    for module in (outlines, values):
+    for module in (asked_rows, values):
         monkeypatch.setattr(module, "with_question", kept)
     yield
     releases = [] if request.node.get_closest_marker(UNJUDGED) else list(MADE)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import ParameterError
 from dpselect.ledger import Account, EntryKind, Ledger
-from dpselect.ledger.account import EVERYBODY, _is_invisible, clean_name
+from dpselect.ledger.account import ALL_ANALYSTS, _is_invisible, clean_name
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import LEDGER_KINDS, Draft
 from tests.ledger.amounts import charge, grant
@@ -71,19 +71,19 @@ def test_no_two_names_look_alike(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["a\nb", "x" * 201, "\u2028", "\ud800", DECOMPOSED, "ann ", "\u202eann"])
 def test_a_name_that_is_never_given_is_damage(name: str) -> None:
-    for whose in ((name, "ann"), ("plays", name), (name, EVERYBODY)):
+    for whose in ((name, "ann"), ("plays", name), (name, ALL_ANALYSTS)):
         with pytest.raises(ValueError, match="no such name is given"):
             Account.from_stored(*whose)
 
 
 def test_nobody_has_no_name() -> None:
     """In the place of an analyst, all of them; never the name of one, nor of data."""
-    assert Account.from_stored("plays", EVERYBODY) == Account.for_everybody("plays")
+    assert Account.from_stored("plays", ALL_ANALYSTS) == Account.for_everybody("plays")
     with pytest.raises(ValueError, match="no such name is given"):
         Account.from_stored("", "ann")
 
 
-@pytest.mark.parametrize("name", [EVERYBODY, "x" * 201, "nul\0", 7, None])
+@pytest.mark.parametrize("name", [ALL_ANALYSTS, "x" * 201, "nul\0", 7, None])
 def test_names_that_are_none(name: str) -> None:
     for field, given_ in (("analyst", ("plays", name)), ("dataset", (name, "ann"))):
         with pytest.raises(ParameterError, match=f"{field} must be a text of 1 to 200 visible characters"):

@@ -100,7 +100,7 @@ def test_names_of_files_with_signs(tmp_path: Path, ann: Account) -> None:
 
 
 def test_a_ledger_that_was_not_finished_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "_TABLES", (*sql._TABLES, "CREATE TABLE ("))
+    monkeypatch.setattr(sql, "_CREATE_TABLES", (*sql._CREATE_TABLES, "CREATE TABLE ("))
     with pytest.raises(LedgerError, match="failed"):
         Ledger.create(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []

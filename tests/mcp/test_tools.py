@@ -20,7 +20,7 @@ from dpselect.gateway.web.agents import open_desk
 from dpselect.mcp.desk import describe_error, remote_desk
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE_TOOLS, PAID_BEFORE, AgentTools, summarize_release
-from dpselect.queries.plan import question_from_flat
+from dpselect.queries.planning import question_from_flat
 from dpselect.questions.questions import QUESTIONS
 from tests.gateway.served import Served, serving
 from tests.mcp.talking import called, line, sent

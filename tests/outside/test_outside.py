@@ -288,7 +288,7 @@ def test_a_package_that_fails_at_a_gateway_is_told_when_an_answer_would_be(tmp_p
         gateway = Gateway(read_text(text, tmp_path), Log(StringIO()))
         question = {"verb": "top_k", "k": 1, "epsilon": "1/2", "delta": "1e-8"}
         waits: list[bool] = []
-        with patch.object(Turn, "wait", lambda turn: waits.append(turn.read)):
+        with patch.object(Turn, "wait", lambda turn: waits.append(turn.may_have_read)):
             gateway.start()
             try:
                 number = gateway.ask(gateway.settings.people["ann"], question)["id"]

@@ -28,8 +28,9 @@ from dpselect.gateway.settings.server import Person, ServerSettings
 from dpselect.gateway.settings.tokens import digest, fresh_token
 from dpselect.gateway.settings.values import Bounds, DataSettings, Settings, Sizes, WeightColumn
 from dpselect.mechanisms.set_union import renyi_shaped
-from dpselect.queries.plan import Plan, plan_class
-from dpselect.remote.address import address_of
+from dpselect.queries.plan import Plan
+from dpselect.queries.planning import plan_class
+from dpselect.remote.address import parse_address
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
 from tests.by_names import asked, plan_of
@@ -176,7 +177,7 @@ class InProcess(Wire):
     """The way to a gateway in this process: what is sent and what comes back is as over a connection."""
 
     def __init__(self, client: TestClient, token: str) -> None:
-        super().__init__(address_of(ADDRESS, insecure=False), token, patience=60)
+        super().__init__(parse_address(ADDRESS, insecure=False), token, patience=60)
         self._client = client
 
     def _send_once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
@@ -215,7 +216,7 @@ def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
     if isinstance(said["item"], dps.Text) and call.verb != "users":
         given["words"] = said["item"].words
-    if "max_items_per_user" in said and "max_items_per_user" in plan_class(call.verb).takes:
+    if "max_items_per_user" in said and "max_items_per_user" in plan_class(call.verb).used_facts:
         given["max_items_per_user"] = said["max_items_per_user"]
     written = json.dumps(plan_of(call.verb, **given).to_dict())
     return dataset_of(**said).ask(Plan.from_dict(json.loads(written)), **more)

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import dpselect as dps
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from tests.by_names import OF_ASKING
 from tests.pairs.features import DOMAIN, FEATURES, GROUPS, LEFT_OUT, VERBS, Feature
 from tests.pairs.rows import ADDRESSED, DECLARED, NUMBERS, ROWS, TEXTUAL, Row

@@ -17,11 +17,12 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.limits import Taken
+from dpselect.asked_rows import AskedRows
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.memory import MemoryAccount
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.plan import plan_question
-from dpselect.queries.values import NOTHING
+from dpselect.queries.planning import plan_question
+from dpselect.queries.values import NO_FACTS
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
@@ -305,7 +306,7 @@ def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_pat
         "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
     }[made]()
     assert budget.left_for(plan_of("choose", domain=["ant", "bee"], epsilon="1/10")) > 0
-    replaced = plan_question(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
+    replaced = plan_question(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NO_FACTS)
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove if a budget pays"):
         budget.left_for(replaced)
 
@@ -468,7 +469,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
     budget = dps.Budget(epsilon=10_000, delta="0.1")
     budget.snapshot = snapshot
     data = dps.Dataset(tmp_path, user="user", item="item", budget=budget)
-    opened = dps.Dataset._open_for
+    opened = AskedRows._open_for
 
     def late(self, plan):
         engine = opened(self, plan)
@@ -476,7 +477,7 @@ def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(t
             pq.write_table(pa.table({"user": range(1000, 2000), "item": ["new"] * 1000}), tmp_path / "2.parquet")
         return engine
 
-    monkeypatch.setattr(dps.Dataset, "_open_for", late)
+    monkeypatch.setattr(AskedRows, "_open_for", late)
     told = [data.top_k(1, epsilon=100) for _ in range(3)]
     assert [release.labels for release in told] == [["old"], ["new"], ["new"]]
     assert [release.to_dict()["charged"]["repeated"] for release in told] == [False, False, True]

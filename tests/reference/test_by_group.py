@@ -120,7 +120,7 @@ def test_discovery_by_group(data):
 )
 def test_the_method_is_taken_by_public_facts(asked, method):
     query = plan_of("top_k", by="g", delta="1e-6", **asked)
-    found = query.selection.given(1) if isinstance(query.selection, ChosenGroups) else query.selection
+    found = query.selection.selection_with(1) if isinstance(query.selection, ChosenGroups) else query.selection
     assert found.method == method
     large = "It was chosen because k and the groups of a user are large for epsilon."
     assert found.reason.endswith(large) is (method == "discover")
@@ -193,7 +193,10 @@ def test_listed_groups_tell_a_number_of_users_each():
     plan = plan_of("top_k", **asked, groups=["a", "b"], max_groups_per_user=5).selection
     assert plan.selector.max_groups_per_user == 2  # there are no more
     assert sum(one.times for one in plan.steps(SimpleNamespace(found=()))) == 4  # two bottoms, and two numbers of users
-    assert sum(one.times for one in plan_of("top_k", **asked).selection.given(1).steps(SimpleNamespace(found=()))) == 1
+    assert (
+        sum(one.times for one in plan_of("top_k", **asked).selection.selection_with(1).steps(SimpleNamespace(found=())))
+        == 1
+    )
 
 
 def test_one_group_costs_what_a_top_k_costs():

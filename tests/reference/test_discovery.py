@@ -11,6 +11,7 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect.accounting.prices import divergence
 from dpselect.accounting.renyi import renyi_budget
+from dpselect.asked_rows import AskedRows
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.mechanisms.shared_noise import zcdp
@@ -84,18 +85,18 @@ def test_a_bound_that_was_chosen_is_said():
 def test_choosing_the_bound_is_in_the_budget_of_what_follows(epsilon):
     """At one order for all bounds; the twin has an order of its own, and forgets what the choice spent."""
     asked = plan(5, None, epsilon=epsilon).selector
-    budget = asked.shared
+    budget = asked.shared_budget
     whole = renyi_budget(budget.order, asked.epsilon, asked.delta * COMPOSED)
     for most in (3, 20):
         made, twin = asked.mechanism(most), DiscoverThenPeel(k=5, **at(epsilon), max_items_per_user=most)
         assert made.union.order == budget.order
         assert Fraction(999, 1000) * whole < spent(made) + budget.spent <= whole
         of_twin = renyi_budget(twin.union.order, asked.epsilon, asked.delta * COMPOSED)
-        assert spent(twin) + divergence(BoundedRange(asked.for_bound), twin.union.order) > of_twin
+        assert spent(twin) + divergence(BoundedRange(asked.epsilon_for_bound), twin.union.order) > of_twin
     one = asked.mechanism(1)
-    assert (one.epsilon + asked.for_bound, one.delta) == (asked.epsilon, budget.delta_of_others)
+    assert (one.epsilon + asked.epsilon_for_bound, one.delta) == (asked.epsilon, budget.delta_of_others)
     assert budget.delta_of_others < asked.delta * Fraction(2, 3)
-    assert plan(5, 3).selector.shared is None
+    assert plan(5, 3).selector.shared_budget is None
 
 
 def at(epsilon):
@@ -110,7 +111,7 @@ def spent(made):
 def test_a_bound_chosen_in_a_budget_has_one_kind_of_price():
     """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
     found = plan(10, None)
-    own, price_of_bound = found.selector.shared.order, found.selector.for_bound
+    own, price_of_bound = found.selector.shared_budget.order, found.selector.epsilon_for_bound
 
     def renyi(most, order):
         privacy = SimpleNamespace(parameters={"max_items_per_user": most})
@@ -147,7 +148,7 @@ def test_one_item_a_user_has_no_order():
 )
 def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, monkeypatch):
     data = votes()
-    monkeypatch.setattr(dps.Dataset, "engine", None)
+    monkeypatch.setattr(AskedRows, "open_engine", None)
     with pytest.raises(dps.ParameterError, match=message):
         by_names(data).top_k(**{"k": 3, **TERMS, **settings})
 
@@ -221,13 +222,13 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     for bound, taken in ((1, 1), (2, 100), (99, 100), (100, 100), (200, 200)):
         plan_of_auto = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound)
         chosen = plan_of_auto.selection
-        assert chosen.ready.max_items_per_user == taken
+        assert chosen.known_mechanism.max_items_per_user == taken
         assert chosen.reason.endswith(larger) is (taken > bound)
         named = plan_of("top_k", k=50, epsilon="0.1", delta="1e-6", max_items_per_user=bound, method="discover")
-        assert named.selection.ready.max_items_per_user == bound
+        assert named.selection.known_mechanism.max_items_per_user == bound
         assert (named.key == plan_of_auto.key) is (taken == bound)  # else one would be given for the other
     too_small = plan_of("top_k", k=50, epsilon="0.02", delta="1e-6", max_items_per_user=3).selection
-    assert too_small.ready.max_items_per_user == 3
+    assert too_small.known_mechanism.max_items_per_user == 3
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
     few = {"k": 100, "epsilon": "0.019", "delta": "1e-6"}
     assert plan_of("top_k", **few).reason.endswith(f"It was chosen because k is large for epsilon. {helped}")

@@ -197,7 +197,7 @@ def test_labels_that_look_alike_are_told_apart() -> None:
 
 def key(asked: dps.Dataset, **more: object) -> str:
     with asked.engine() as engine:
-        return asked.question("top_k", more, engine, "today").text
+        return asked._rows.fingerprint("top_k", more, engine, "today").text
 
 
 @pytest.fixture

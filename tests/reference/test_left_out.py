@@ -128,7 +128,7 @@ def test_an_accuracy_that_was_asked_for_is_not_about_excluded_items():
     rows = {"user": [*range(900), *range(500)], "item": ["bot"] * 900 + ["page"] * 500}
     kept = dps.Dataset(rows, user="user", item="item").exclude(["bot"])
     plan = kept.plan(dps.TopK(1), within=50)
-    assert plan.asked.price_sentence.startswith("within 50 users of the best but for the excluded costs")
+    assert plan.target_accuracy.price_sentence.startswith("within 50 users of the best but for the excluded costs")
     release = kept.ask(plan)
     assert "fewer than the best but for the excluded, as was asked." in release.accuracy.sentences[-1]
     assert str(dps.check(release).verdict) == "follows"

@@ -10,7 +10,7 @@ import dpselect as dps
 from dpselect.gateway.web import openapi
 from dpselect.queries.outline import outline, plan_from_outline
 from dpselect.queries.parameters import schemas, table
-from dpselect.queries.plan import plan_class, question_from_flat
+from dpselect.queries.planning import plan_class, question_from_flat
 from dpselect.questions.kinds import whole_number_kind
 from dpselect.questions.questions import QUESTIONS, TopK
 from dpselect.questions.value import frozen, param

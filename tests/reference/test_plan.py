@@ -120,7 +120,7 @@ def test_more_epsilon_finds_more(method):
 @pytest.mark.parametrize("method", ["count-laplace", "weighted-gaussian", "greedy-geometric"])
 def test_expected_items_are_what_real_calls_return(method, monkeypatch):
     """40 real calls on the same users: within five standard errors, and a seventh more or less would be refused."""
-    monkeypatch.setattr(union, "ORDERS", 20)
+    monkeypatch.setattr(union, "ORDERS_DRAWN", 20)
     sets = CROWD.sets(SeededDraws(5))
     sample = union.Sample(sets, SeededDraws(6))
     mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
@@ -267,7 +267,7 @@ def test_where_gaps_are_huge_nothing_is_lost(known):
 
 def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
     """One of two: peeling takes the second with probability 1 / (1 + e^gap). Half that rate would be refused."""
-    monkeypatch.setattr(top, "RUNS", 3000)
+    monkeypatch.setattr(top, "RANKINGS_DRAWN", 3000)
     [row] = rows(dps.TopK(1, domain=2), [4, 3], epsilon=1, methods="peeling")
     second, wrong = 1 / (1 + math.exp(1)), 1 / (1 + math.exp(1 / 2))
     error = 5 * math.sqrt(second * (1 - second) / 3000)

@@ -16,12 +16,13 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
+from dpselect.asked_rows import AskedRows
 from dpselect.flat import dataset_of
 from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table
-from dpselect.queries.plan import PLANS, plan_class, plan_question
-from dpselect.queries.values import NOTHING
+from dpselect.queries.planning import PLANS, plan_class, plan_question
+from dpselect.queries.values import NO_FACTS
 from dpselect.questions.kinds import FLAG, OneOf, whole_number_kind
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import OneEach, Scores
@@ -189,15 +190,15 @@ def test_every_field_of_a_question_is_in_its_table() -> None:
 
 DATA = dps.Dataset(ROWS, user="user", item="item")
 OURS = [
-    plan_question(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NOTHING),
-    plan_question(OneEach(bounds=(0, 9)), Payment(epsilon=1), NOTHING),
+    plan_question(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NO_FACTS),
+    plan_question(OneEach(bounds=(0, 9)), Payment(epsilon=1), NO_FACTS),
 ]
 
 
 @pytest.mark.parametrize("plan", OURS, ids=repr)
 def test_a_question_for_values_of_ones_own_is_asked_of_no_data_set(plan: dps.Plan, monkeypatch) -> None:
     """It would choose among items that nobody listed, by a sensitivity that is not theirs."""
-    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
+    monkeypatch.setattr(AskedRows, "open_engine", None)  # whoever opened the data now would fail otherwise
     for refused in (
         lambda: DATA.ask(plan),
         lambda: DATA.ask(plan.question, epsilon=1),
@@ -480,7 +481,7 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     for one in [{}, *others]:
         opened = {"where": one.get("where"), "types": one.get("types")}
         with dps.Dataset(pa.table(ROWS), user="user", item="item", **opened).engine() as engine:  # type: ignore[arg-type]
-            keys.append(dataset_of("a.csv", **usual | one).question("union", {}, engine, None).text)
+            keys.append(dataset_of("a.csv", **usual | one)._rows.fingerprint("union", {}, engine, None).text)
     assert len(set(keys)) == len(keys)
     two, other = (
         plan_of("union", epsilon=1, words=NgramRange(Tokenizer("words"), 1, 2), shares=s)

@@ -10,7 +10,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.queries.parameters import schemas
-from dpselect.queries.plan import PLANS
+from dpselect.queries.planning import PLANS
 from tests.reference.test_queries import QUERIES
 
 

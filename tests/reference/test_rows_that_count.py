@@ -170,8 +170,8 @@ def test_a_plan_of_prepared_data_says_what_its_answer_says(prepared: dict[int | 
         assert plan.accuracy == prepared[1].ask(plan).accuracy
         assert "counted users" in " ".join(plan.accuracy.sentences)
     within = prepared[1].plan(dps.Users(), within=20)
-    assert within.asked is not None
-    assert within.asked.price_sentence.startswith("within 20 counted users of the number of all")
+    assert within.target_accuracy is not None
+    assert within.target_accuracy.price_sentence.startswith("within 20 counted users of the number of all")
 
 
 def test_a_bound_in_each_period_is_said_so(tmp_path: Path) -> None:

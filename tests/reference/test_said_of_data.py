@@ -125,7 +125,10 @@ def test_data_are_what_their_repr_makes(name: str) -> None:
     again = eval(repr(data), NAMES)
     assert repr(again) == repr(data)
     with dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").engine() as engine:
-        assert again.question("union", {}, engine, "s").text == data.question("union", {}, engine, "s").text
+        assert (
+            again._rows.fingerprint("union", {}, engine, "s").text
+            == data._rows.fingerprint("union", {}, engine, "s").text
+        )
     assert (again._excluded_repr, again.periods, again._condition) == (
         data._excluded_repr,
         data.periods,
@@ -167,7 +170,7 @@ def test_the_same_data_with_fewer_rows_leave_the_first_as_they_are() -> None:
     for first, second, third in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)):
         less = ways[third](ways[second](ways[first](data)))
         with less.engine() as engine:
-            text = less.question("top_k", {}, engine, "s").text
+            text = less._rows.fingerprint("top_k", {}, engine, "s").text
         found.append((text, less._excluded_repr, less.top_k(2, epsilon=60).labels))
     assert found == [found[0]] * 4
     assert found[0][2] == ["a"]

@@ -20,7 +20,7 @@ from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.mechanisms import CountGaussian, DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, without
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
-from dpselect.queries.union.bound import BOUNDS, BoundChoice
+from dpselect.queries.union.bound import ITEM_BOUNDS, BoundChoice
 from dpselect.testing import SeededDraws
 from tests.engines.opened import DuckDBEngine
 from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of, small_blocks
@@ -130,7 +130,7 @@ def test_every_mechanism_answers_the_same(mechanism):
 
 
 def test_counts_and_the_private_bound_are_the_same():
-    pairs, choice = pairs_of(2), BoundChoice(Fraction(1), BOUNDS)
+    pairs, choice = pairs_of(2), BoundChoice(Fraction(1), ITEM_BOUNDS)
     assert numbers_of_users(on_disk(pairs)).tolist() == np.bincount(in_memory(pairs).codes, minlength=ITEMS).tolist()
     for seed in range(5):
         stored, held = (choice.of_sets(sets, SeededDraws(seed)) for sets in (on_disk(pairs), in_memory(pairs)))

@@ -17,9 +17,9 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
-from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
+from dpselect.queries.union.bound import ITEM_BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import sort_key
-from dpselect.queries.union.terms import best_method, chosen_method
+from dpselect.queries.union.method import best_method
 from dpselect.release.archive import archive_release, restore_release
 from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import NgramRange
@@ -146,14 +146,14 @@ def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
     """With a thousand points, of which most are far too large, one of those wins more often than not."""
     terms = plan_of("union", epsilon=1, method="weighted-gaussian")
     sets = same_users(2000, 50)
-    found = [terms.choice.of_sets(sets, SeededDraws(seed)) for seed in range(40)]
+    found = [terms.bound_choice.of_sets(sets, SeededDraws(seed)) for seed in range(40)]
     assert found.count(50) >= 32
 
 
 @pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
 def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
     terms = plan_of("union", epsilon=100, method="weighted-gaussian")
-    assert terms.choice.of_sets(same_users(100, items), SeededDraws(0)) == bound
+    assert terms.bound_choice.of_sets(same_users(100, items), SeededDraws(0)) == bound
 
 
 def test_no_rows_are_an_answer():
@@ -240,16 +240,16 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
     terms = plan_of(
         "union", epsilon="0.5", max_items_per_user=most, method="weighted-gaussian", counts=counts, words=words
     )
-    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union(5), terms.for_counts(5)
-    assert union_epsilon + count_epsilon + terms.for_bound == terms.epsilon == Fraction(1, 2)
+    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.price_of_union(5), terms.price_of_counts(5)
+    assert union_epsilon + count_epsilon + terms.epsilon_for_bound == terms.epsilon == Fraction(1, 2)
     assert union_delta + count_delta == terms.delta == Fraction(1, 10**6)
-    assert (terms.for_bound > 0) == (most != 5)
+    assert (terms.epsilon_for_bound > 0) == (most != 5)
     assert (count_epsilon > 0) == counts
-    assert sum(terms.parts) <= 1
+    assert sum(terms.shares_of_levels) <= 1
     assert terms.ceiling == ApproxDP(terms.epsilon, terms.delta)
-    if terms.chosen:
-        assert terms.choice.chooser.privacy.epsilon <= terms.for_bound
-        assert terms.choice.chooser.privacy.delta == 0
+    if terms.chooses_bound:
+        assert terms.bound_choice.chooser.privacy.epsilon <= terms.epsilon_for_bound
+        assert terms.bound_choice.chooser.privacy.delta == 0
 
 
 @pytest.mark.parametrize("method", [*METHODS])
@@ -258,12 +258,12 @@ def test_no_level_takes_more_than_its_part(method):
     most = 1 if method == "truncated-geometric" else 5
     words = NgramRange(Tokenizer(), 1, 3)
     terms = plan_of("union", epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
-    made = terms.mechanisms(terms.most)
+    made = terms.mechanisms(terms.max_items_per_user)
     if method_row("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
-        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union(most)}
+        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.price_of_union(most)}
     else:
-        epsilon, delta = terms.for_union(most)
+        epsilon, delta = terms.price_of_union(most)
         assert sum(one.privacy.epsilon for one in made) <= epsilon
         assert sum(one.privacy.delta for one in made) <= delta
 
@@ -339,7 +339,7 @@ def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta
         terms = plan_of("union", epsilon=epsilon, delta=delta, method=method, counts=True)
     except dps.ParameterError:
         return
-    for most in (1, 2, 30, 1000) if terms.chosen else (1,):
+    for most in (1, 2, 30, 1000) if terms.chooses_bound else (1,):
         (made,) = terms.mechanisms(most)
         assert all((users_for(made, chance, 1) or 1) >= 1 for chance in (0.5, 0.95))
 
@@ -375,19 +375,19 @@ LAST = {"0.105": 1000, "0.1": 800, "0.07": 400, "0.05": 160, "0.03": 50, "0.02":
 def test_bounds_are_those_that_have_a_curve(epsilon):
     """One list for all: rounds answer, and a top k is discovered, whichever is chosen."""
     terms = plan_of("union", epsilon=epsilon)
-    bounds = terms.choice.bounds
-    assert bounds == BOUNDS[: len(bounds)]
+    bounds = terms.bound_choice.bounds
+    assert bounds == ITEM_BOUNDS[: len(bounds)]
     assert bounds[-1] == LAST[epsilon]
     assert terms.method == "renyi-shaped"
-    assert {chosen_method(terms, most) for most in bounds[1:]} == {"renyi-shaped"}
-    assert plan_of("union", epsilon=epsilon, method="renyi-shaped").choice.bounds == bounds
-    assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").choice.bounds == BOUNDS
+    assert {terms.method_for(most) for most in bounds[1:]} == {"renyi-shaped"}
+    assert plan_of("union", epsilon=epsilon, method="renyi-shaped").bound_choice.bounds == bounds
+    assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").bound_choice.bounds == ITEM_BOUNDS
     top = plan_of("top_k", k=100, epsilon=epsilon)
     assert top.method == "discover"
-    assert top.selection.selector.choice.bounds == bounds
+    assert top.selection.selector.bound_choice.bounds == bounds
     counted = plan_of("union", epsilon=float(epsilon) * 1.5, counts=True)
-    assert counted.choice.bounds == BOUNDS[: len(counted.choice.bounds)]
-    assert {chosen_method(counted, most) for most in counted.choice.bounds[1:]} == {"renyi-shaped"}
+    assert counted.bound_choice.bounds == ITEM_BOUNDS[: len(counted.bound_choice.bounds)]
+    assert {counted.method_for(most) for most in counted.bound_choice.bounds[1:]} == {"renyi-shaped"}
 
 
 def test_the_list_grows_with_epsilon_and_delta():
@@ -400,7 +400,7 @@ def test_the_list_grows_with_epsilon_and_delta():
 def test_where_there_is_no_choice_other_methods_answer(epsilon):
     """By the few bounds that have a curve users of many items would lose nearly all."""
     assert plan_of("union", epsilon=epsilon).method == "weighted-gaussian"
-    assert plan_of("union", epsilon=epsilon).choice.bounds == BOUNDS
+    assert plan_of("union", epsilon=epsilon).bound_choice.bounds == ITEM_BOUNDS
     assert plan_of("top_k", k=100, epsilon=epsilon).method != "discover"
     for question in ({"verb": "union", "method": "renyi-shaped"}, {"verb": "top_k", "k": 5, "method": "discover"}):
         with pytest.raises(dps.ParameterError, match="max_items_per_user chosen") as refused:
@@ -412,24 +412,24 @@ def test_where_there_is_no_choice_other_methods_answer(epsilon):
 def test_users_of_more_items_than_any_bound_are_answered():
     """At epsilon 0.1 a bound of 1000 has no curve: in memory, in the engine, and read back from the answer."""
     terms, sets = plan_of("union", epsilon="0.1"), same_users(3000, 1200)
-    most = terms.choice.of_sets(sets, SeededDraws(1))
+    most = terms.bound_choice.of_sets(sets, SeededDraws(1))
     assert most == 800
-    assert terms.choice.stated(most) == 800
-    assert terms.choice.stated(1000) == 1
+    assert terms.bound_choice.bound_of_answer(most) == 800
+    assert terms.bound_choice.bound_of_answer(1000) == 1
     lengths = SimpleNamespace(lengths=lambda last: (np.array([last]), np.array([3000])))
-    assert terms.choice.of_pairs(lengths, SeededDraws(2)) == 800
+    assert terms.bound_choice.of_pairs(lengths, SeededDraws(2)) == 800
 
 
 def test_a_largest_bound_that_is_taken_from_the_data_is_refused():
     """A twin: one more user adds a bound that could not be chosen before."""
-    choice = broken.of_longest_user(BoundChoice(Fraction(1), BOUNDS))
+    choice = broken.of_longest_user(BoundChoice(Fraction(1), ITEM_BOUNDS))
 
     def law_of(*lengths):
         return law(lambda draws: choice(lengths).of_sets(UserSets.from_sets([range(n) for n in lengths]), draws))
 
     without, given = law_of(1, 2), law_of(1, 2, 6)
     assert float(hockey_stick(given, without, Fraction(1)).mid()) > 0.1
-    right = BoundChoice(Fraction(1), BOUNDS[:6])
+    right = BoundChoice(Fraction(1), ITEM_BOUNDS[:6])
     laws = [
         law(lambda draws, n=n: right.of_sets(UserSets.from_sets([range(size) for size in n]), draws))
         for n in ((1, 2), (1, 2, 6))
@@ -517,17 +517,17 @@ def test_a_method_by_the_bound_has_what_the_choice_left(epsilon):
     """Whatever rounds need: what answers a small bound is one step of the epsilon that is left, and of delta_N."""
     price = {"epsilon": epsilon, "delta": "1e-6"}
     free, plan = plan_of("union", **price), plan_of("union", method="by-bound", **price)
-    assert plan.choice == free.choice
-    assert plan.shared == free.shared
+    assert plan.bound_choice == free.bound_choice
+    assert plan.shared_budget == free.shared_budget
     for most in (2, 6):
         (mechanism,) = plan.mechanisms(most)
         assert type(mechanism).__name__ == "GreedyGeometric"
         assert mechanism.max_items_per_user is None
         assert mechanism.epsilon == Fraction(epsilon) * Fraction(19, 20)
-        assert mechanism.delta == (plan.shared.delta_of_others if plan.shared else plan.delta)
+        assert mechanism.delta == (plan.shared_budget.delta_of_others if plan.shared_budget else plan.delta)
     for most in (1, 8):
         assert plan.mechanisms(most) == free.mechanisms(most)
-    assert {chosen_method(plan, most) for most in range(2, 7)} == {"greedy-geometric"}
+    assert {plan.method_for(most) for most in range(2, 7)} == {"greedy-geometric"}
     assert plan.key["method"] != free.key["method"]
 
 

@@ -13,7 +13,7 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.errors import ParameterError
-from dpselect.queries.groups import SHARE
+from dpselect.queries.groups import SHARE_FOR_FINDING
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.archive import archive_release, restore_release
 from tests.by_names import by_names, plan_of
@@ -136,9 +136,9 @@ def test_the_price_of_listed_groups_is_that_of_the_groups_of_a_user(groups, delt
 @pytest.mark.parametrize("q", [0.5, [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]])
 def test_finding_groups_takes_a_part_of_the_price(groups, q):
     query = plan_of("quantile", q=q, bounds=(0, 9), step=1, epsilon=2, by="g", max_groups_per_user=groups)
-    finder = query.table.finder
+    finder = query.priced_groups.finder
     assert query.delta == Fraction(1, 10**6)
-    assert finder.epsilon == 2 * SHARE
+    assert finder.epsilon == 2 * SHARE_FOR_FINDING
     assert finder.union.privacy.epsilon <= finder.epsilon
     assert finder.union.privacy.delta <= finder.delta
     first, *picks = query.price.steps

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import dpselect as dps
+from dpselect.asked_rows import AskedRows
 from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn
@@ -124,7 +125,7 @@ BAD = [
 
 @pytest.mark.parametrize(("settings", "message"), BAD, ids=[m for _, m in BAD])
 def test_a_bad_parameter_is_refused_before_any_row_is_read(votes, settings, message, monkeypatch):
-    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(AskedRows, "open_engine", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
         by_names(votes).top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | settings)
     with pytest.raises(dps.ParameterError, match=r"^method must be one of exponential"):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.asked_rows import AskedRows
 from dpselect.questions.questions import OneEach
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.answers.target_accuracy import nth_best
@@ -239,7 +240,7 @@ def test_a_top_k_refuses(given: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, "x", 2.5, True])
 def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
+    monkeypatch.setattr(AskedRows, "open_engine", None)  # whoever opened the data now would fail otherwise
     for ask in (
         lambda: by_names(votes).quantile(bounds=(0, 9), within=bad),
         lambda: by_names(votes).median(bounds=(0, 9), within=bad),
@@ -253,7 +254,7 @@ def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monk
 
 
 def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dps.Dataset, "engine", None)
+    monkeypatch.setattr(AskedRows, "open_engine", None)
     with pytest.raises(dps.ParameterError, match="within must be left out if epsilon is given"):
         by_names(votes).median(bounds=(0, 9), within=5, epsilon=1)
     with pytest.raises(dps.ParameterError, match="threshold must be left out if epsilon is given"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.command.from_gateway import REFUSED
+from dpselect.command.from_gateway import NOT_AT_A_GATEWAY
 from dpselect.command.main import main
 from dpselect.command.parser import build_parser
 from dpselect.questions.questions import QUESTIONS
@@ -113,7 +113,7 @@ def given(option: str) -> list[str]:
     return [option] if flag else [option, "x:y"]
 
 
-REFUSED_OPTIONS = {f"--{'no-' if name == 'lower' else ''}{name.replace('_', '-')}" for name in REFUSED}
+REFUSED_OPTIONS = {f"--{'no-' if name == 'lower' else ''}{name.replace('_', '-')}" for name in NOT_AT_A_GATEWAY}
 SCORES = {"--label", "--score", "--sensitivity", "--monotonic", "--neighbors"}  # refused with --gateway, too
 COMMANDS = build_parser().commands()
 CASES = [

@@ -186,8 +186,8 @@ def test_a_token_goes_nowhere_else(remote: dps.Remote, gateway: SmallGateway) ->
 
 
 def test_a_reply_has_a_bound(remote: dps.Remote, gateway: SmallGateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MOST", 2 << 20)
-    gateway.before = lambda _: Response(200, b" " * (wire.MOST + 2), JSON)
+    monkeypatch.setattr(wire, "MAX_REPLY_BYTES", 2 << 20)
+    gateway.before = lambda _: Response(200, b" " * (wire.MAX_REPLY_BYTES + 2), JSON)
     with pytest.raises(dps.GatewayError, match="sent more than 2 MB"):
         remote.me()
     assert len(gateway.seen) == 1  # and it is not asked for again
@@ -203,7 +203,7 @@ def test_an_endless_head_is_no_reply(remote: dps.Remote, gateway: SmallGateway) 
 
 @pytest.mark.parametrize("told", ["Transfer-Encoding: chunked", "X: y"])
 def test_an_endless_reply_is_cut(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MOST", 1 << 20)
+    monkeypatch.setattr(wire, "MAX_REPLY_BYTES", 1 << 20)
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.remote.address import address_of
-from dpselect.remote.wire import FIRST
+from dpselect.remote.address import parse_address
+from dpselect.remote.wire import FIRST_PAUSE
 from tests.by_names import by_names
 from tests.remote.small_gateway import LOST, TOKEN, Request, Response, SmallGateway, good, problem, serving
 
@@ -94,7 +94,7 @@ def test_a_busy_gateway_is_waited_for(
     gateway.before = lambda _: busy.pop() if busy else None
     assert len(remote.data().top_k(1, epsilon=5)) == 1
     assert busy == []
-    assert waited[:2] == [1, 2 * FIRST]
+    assert waited[:2] == [1, 2 * FIRST_PAUSE]
 
 
 def test_a_gateway_that_is_busy_for_long_is_left(remote: dps.Remote, gateway: SmallGateway) -> None:
@@ -302,7 +302,7 @@ def test_waiting_for_an_old_question_leaves_it_alone(remote: dps.Remote, gateway
     ],
 )
 def test_addresses(url: str) -> None:
-    assert str(address_of(url)) == str(address_of(f"{url}/")) == url
+    assert str(parse_address(url)) == str(parse_address(f"{url}/")) == url
 
 
 @pytest.mark.parametrize(
@@ -324,12 +324,12 @@ def test_addresses(url: str) -> None:
 )
 def test_addresses_that_are_refused(url: object, said: str) -> None:
     with pytest.raises(dps.ParameterError, match=said):
-        address_of(url)
+        parse_address(url)
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:
     with pytest.raises(dps.ParameterError, match="hold no name and no password") as found:
-        address_of("https://ann:secret@g.example.org")
+        parse_address("https://ann:secret@g.example.org")
     assert "secret" not in str(found.value)
 
 

@@ -9,5 +9,5 @@ from dpselect.queries.top.selection import Selection
 class BoundForNothing(ChosenGroups):
     """Twin: what is selected costs all of epsilon, as if nothing had been paid for the bound."""
 
-    def given(self, most: int) -> Selection:
-        return self.select(self.total, most)
+    def selection_with(self, most: int) -> Selection:
+        return self._plan_selection(self.total_epsilon, most)

@@ -25,7 +25,7 @@ def added_after_the_draw(plan: dps.Plan, engine: Engine) -> BoundPlan:
 def without_choices(plan: dps.Plan, release: dps.Release) -> Outcome:
     """Twin of `Plan.outcome_of`: the bounds that were chosen, and how many items were discovered, are not read."""
     outcome = Outcome.from_release(release, plan.selection.scale, candidates=None)
-    return plan.selection.possible(replace(outcome, max_items_per_user=None, discovered=None))
+    return plan.selection.nearest_possible(replace(outcome, max_items_per_user=None, discovered=None))
 
 
 def without_levels(plan: dps.Plan, release: dps.Release) -> Outcome:

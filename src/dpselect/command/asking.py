@@ -142,7 +142,7 @@ def ask_question(
     """
 
     def make_question() -> tuple[Any, Question, dict[str, Any]]:
-        from dpselect.queries.plan import question_from_flat
+        from dpselect.queries.planning import question_from_flat
 
         question, price = question_from_flat(verb, parameters)
         data = open_dataset(args)
@@ -163,7 +163,7 @@ def ask_question(
             print_note(args, f"dpselect: {from_gateway.describe_price(data, question, price)}")
         else:
             plan = data.plan(question, **price)
-            print_note(args, f"dpselect: {plan.asked.price_sentence}")
+            print_note(args, f"dpselect: {plan.target_accuracy.price_sentence}")
             if data.budget is not None:
                 during = {"during": data.periods} if data.periods else {}
                 print_note(args, f"dpselect: it {data.budget.describe_cost(plan, **during)}")

@@ -30,7 +30,7 @@ shtab writes it: `pip install shtab`.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
 _SHELLS = ("bash", "zsh", "fish")
-_FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
+_FILE_METAVARS = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
 _FOLDERS = ("DIR",)
 
 
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> None:
     root = build_parser()
     for action in _iter_actions(root):
         action.choices = getattr(action, "words", ()) or action.choices  # the question checks these, not the parser
-        if action.metavar in _FILES + _FOLDERS:
-            action.complete = shtab.FILE if action.metavar in _FILES else shtab.DIRECTORY
+        if action.metavar in _FILE_METAVARS + _FOLDERS:
+            action.complete = shtab.FILE if action.metavar in _FILE_METAVARS else shtab.DIRECTORY
             action.metavar = action.metavar.replace(":", " ")  # a colon would end a word of zsh's specification
     script = shtab.complete(root, args.shell)
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only

@@ -19,7 +19,7 @@ _SET_BY_OWNER = "the owner of the gateway says so"
 _NO_LOCAL_FILES = "a gateway reads no file of yours: list the items"
 _NO_TEXT = "a gateway counts items, not the words of a text"
 # What the gateway has no use for, and why.
-REFUSED = {
+NOT_AT_A_GATEWAY = {
     **dict.fromkeys(
         ("user", *shared.SPLIT_FIELDS, *shared.SOURCE_FIELDS, *shared.TIME_FIELDS, "type", "snapshot"), _SET_BY_OWNER
     ),
@@ -35,8 +35,10 @@ def check_options(args: argparse.Namespace) -> None:
     """Refuse options that make sense only for data on this computer."""
     if args.gateway is None:
         raise ParameterError("--gateway", "be given with --token-file", "nothing")
-    for name in options.explicit_options(args, REFUSED):
-        raise ParameterError(options.option_name(args, name), "be left out with --gateway", "a value", REFUSED[name])
+    for name in options.explicit_options(args, NOT_AT_A_GATEWAY):
+        raise ParameterError(
+            options.option_name(args, name), "be left out with --gateway", "a value", NOT_AT_A_GATEWAY[name]
+        )
     if len(args.files) != 1:
         raise ParameterError("FILE", "be the name of data, with --gateway", f"{len(args.files)} of them")
 

@@ -74,7 +74,7 @@ def analyst_row(standing: Standing) -> dict[str, Json]:
 
 
 _PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
-_SHARES = ("reserved", "kept", "left", *_PROMISE_SHARES)
+_SHARE_COLUMNS = ("reserved", "kept", "left", *_PROMISE_SHARES)
 ONE_UNIT = """
 quota, used, own left and common left are parts of what is promised: own left is what the quota has left, common left
 what all analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of
@@ -98,7 +98,7 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
         stem = name.removesuffix("_epsilon")
         if name.endswith("delta") or (name == "period" and value is None):
             continue
-        if name in _SHARES and isinstance(value, float):
+        if name in _SHARE_COLUMNS and isinstance(value, float):
             cells[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]

@@ -18,7 +18,7 @@ from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
-    from dpselect.mcp.desk import Desk
+    from dpselect.mcp.desk import AgentDesk
 
 _DEFAULT_ROWS = 10**6
 EXAMPLES = """
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 @contextlib.contextmanager
-def _open_desk(args: argparse.Namespace) -> Iterator[Desk]:
+def _open_desk(args: argparse.Namespace) -> Iterator[AgentDesk]:
     """Yield the desk for a gateway's address, for a settings file, or for a data file with a ledger."""
     source = args.files[0]
     if source.startswith(("http://", "https://")):

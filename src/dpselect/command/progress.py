@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 SECONDS_BEFORE_PROGRESS = 1.0  # seconds before the first line
-PAUSE = 0.1  # seconds between two versions of the line
+SECONDS_BETWEEN_LINES = 0.1  # seconds between two versions of the line
 _BAR_WIDTH = 24
 _MIN_DONE_FOR_ESTIMATE = 0.1  # the part of the work before which there is no estimate
 
@@ -46,7 +46,7 @@ class Progress:
         if (
             self.quiet
             or now - self.start < SECONDS_BEFORE_PROGRESS
-            or (self.has_shown and (not self.live or now - self.last_shown < PAUSE))
+            or (self.has_shown and (not self.live or now - self.last_shown < SECONDS_BETWEEN_LINES))
         ):
             return
         self.has_shown, self.last_shown = True, now

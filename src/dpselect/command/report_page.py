@@ -13,7 +13,7 @@ from dpselect.release.formatting import text
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
 
-_STYLE = """
+_PAGE_STYLE = """
 :root { color-scheme: light dark; --line: #8886; --ink: #345c8a; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; }
@@ -66,7 +66,7 @@ def render_page(record: Mapping[str, Any]) -> str:
     title = escape(f"The privacy record of {record['dataset']}")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     return (
-        f'<!doctype html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head><body>\n'
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>{_PAGE_STYLE}</style></head><body>\n'
         + "\n".join(body)
         + "\n</body></html>\n"
     )
@@ -178,11 +178,11 @@ def _render_table(title: str, rows: Sequence[Mapping[str, Json]], columns: Seque
     return f'{heading}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-NUMBERS = ("number", "epsilon", "delta", "renyi", "used", "reserved", "share", "left", "repeats")
+NUMBER_COLUMNS = ("number", "epsilon", "delta", "renyi", "used", "reserved", "share", "left", "repeats")
 
 
 def _number_class(name: str) -> str:
-    return ' class="number"' if name.rpartition("_")[2] in NUMBERS else ""
+    return ' class="number"' if name.rpartition("_")[2] in NUMBER_COLUMNS else ""
 
 
 def _format_cell(name: str, value: Json) -> str:

@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> None:
 
         folder = Path(args.folder or "dpselect-demo")
         asking.print_note(args, f"dpselect: making a demonstration in {folder}")
-        tokens = demo.make(folder, demo.USERS if args.users is None else args.users)
-        path = folder / demo.SETTINGS
+        tokens = demo.make(folder, demo.DEMO_USERS if args.users is None else args.users)
+        path = folder / demo.SETTINGS_FILE
     from dpselect.gateway.settings.reading import read
 
     _serve(args, _with_address(read(path), args), tokens, path)

@@ -14,7 +14,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.rows import CSV, Split, Table, Time
 
 SOURCE_HELP = "CSV, JSON, Parquet, prepared data, a folder of files, a database with --table; - is CSV from a pipe"
-_FORMATS = ("table", "csv", "plain-csv", "json", "markdown", "parquet")
+_OUTPUT_FORMATS = ("table", "csv", "plain-csv", "json", "markdown", "parquet")
 TIME_FIELDS = Time.flat_fields()  # time, period and timezone
 SOURCE_FIELDS = {"table": Table.flat_fields()["table"], "newlines_in_values": CSV.flat_fields()["newlines_in_values"]}
 SPLIT_FIELDS = {"split": Split.flat_fields()["split"]}
@@ -94,7 +94,7 @@ def naming_options(*names: str) -> Iterator[None]:
 def add_result(command: Group, *, allows_lines: bool = False) -> None:
     """Add the options that say where the answer goes."""
     group = command.add_argument_group("the answer")
-    formats = (*_FORMATS, "lines") if allows_lines else _FORMATS
+    formats = (*_OUTPUT_FORMATS, "lines") if allows_lines else _OUTPUT_FORMATS
     help_text = f"{', '.join(formats)}; else what -o says, or a table"
     add_option(group, "--format", choices=formats, metavar="NAME", help=help_text)
     add_option(

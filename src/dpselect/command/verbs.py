@@ -42,7 +42,7 @@ class Verb:
 
 _BOUND_FIELD = "max_items_per_user"
 _PRICE_FIELDS = ("epsilon", "share", "within", "delta")
-VERBS = {
+COMMAND_VERBS = {
     "top": Verb("top_k", (_BOUND_FIELD, "exclude"), _PRICE_FIELDS),
     "choose": Verb("choose"),
     "histogram": Verb("histogram", (_BOUND_FIELD,)),
@@ -60,7 +60,7 @@ _SCORE_OPTIONS = ("sensitivity", "monotonic", "neighbors")  # of candidates, whi
 
 def add_options(name: str, command: argparse.ArgumentParser) -> None:
     """Add the options of a command that asks."""
-    verb = VERBS[name]
+    verb = COMMAND_VERBS[name]
     item_usage = " --item COLUMN" if verb.has_items else ""
     command.usage = f"{command.prog} FILE... --user COLUMN{item_usage} --epsilon E [options]"
     data = command.add_argument_group("the data")
@@ -101,7 +101,7 @@ def format_examples(name: str) -> str:
 
 def run(args: argparse.Namespace) -> None:
     """Ask the question and write the answer."""
-    verb = VERBS[args.command]
+    verb = COMMAND_VERBS[args.command]
     if args.command == "choose" and _asks_by_score(args):
         asking.write_answer(args, lambda _: _choose_by_score(args))
         return
@@ -131,7 +131,7 @@ def _asks_by_score(args: argparse.Namespace) -> bool:
     scores = options.explicit_options(args, ("label", "score", *_SCORE_OPTIONS))
     if not scores:
         return False
-    events = [*asking.ROW_OPTIONS, *VERBS["choose"].question.flat_names(), "delta"]
+    events = [*asking.ROW_OPTIONS, *COMMAND_VERBS["choose"].question.flat_names(), "delta"]
     conflicting = options.explicit_options(args, [name for name in events if name not in ("table", "method")])
     if args.gateway is not None:
         conflicting = ["gateway"]

@@ -13,19 +13,19 @@ from dpselect.draws import Draws
 from dpselect.forecast.crowds import Floats, Zipf, expected_counts
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.queries.facts import Facts
-from dpselect.queries.top.groups import METHOD, TopByGroup
+from dpselect.queries.top.groups import LIMITED_BY_GROUP, TopByGroup
 from dpselect.queries.top.method import DISCOVER
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.questions.parts import By, Method, Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import BETA
 
-RUNS = 5  # each is an answer of many groups
+GROUPED_RANKINGS_DRAWN = 5  # each is an answer of many groups
 COMPARED_BOUNDS = (1, 2, 5)
 _GROUP_COLUMNS = ("country",)  # a made-up column: no data are read
 HOW_TO_READ = (
-    f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
-    "answer to the next.",
+    f"The mechanism was run {GROUPED_RANKINGS_DRAWN} times, planned and priced as for real data; ± is the standard "
+    "deviation from one answer to the next.",
     "Users in more than max groups per user count in only that many of them, so each has fewer users. Items: those "
     "of all groups. Groups: those with an item. Lost: by how much the users of the items, including users who do not "
     "count, fall short of those of the best items of every group.",
@@ -49,9 +49,9 @@ class ByGroupForecast:
 
     def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
         """Return the plan that a Dataset would make."""
-        by, chosen_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        by, requested_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
         return TopKPlan(
-            question=TopK(self.k, counts=self.counts, by=by, method=chosen_method),
+            question=TopK(self.k, counts=self.counts, by=by, method=requested_method),
             payment=Payment(epsilon=epsilon, delta=self.delta),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )
@@ -93,7 +93,7 @@ def by_group_rows(
     for bound_index, groups in enumerate(terms.max_groups_per_user):
         for epsilon_index, epsilon in enumerate(epsilons):
             report_progress((bound_index * len(epsilons) + epsilon_index) / total)
-            plan = terms.plan(groups, epsilon, METHOD).selection
+            plan = terms.plan(groups, epsilon, LIMITED_BY_GROUP).selection
             assert isinstance(plan, TopByGroup)
             if terms.plan(groups, epsilon, "auto").method == DISCOVER:
                 case = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
@@ -115,14 +115,14 @@ def _run_mechanism(
     numbers_of_items: list[int] = []
     numbers_of_groups: list[int] = []
     lost_shares: list[float] = []
-    for _ in range(RUNS):
+    for _ in range(GROUPED_RANKINGS_DRAWN):
         picks = plan.selector.picks(grouped_counts, draws)
         rows = np.concatenate([pick.rows for pick in picks]) if picks else np.zeros(0, dtype=np.int64)
         numbers_of_items.append(len(rows))
         numbers_of_groups.append(len(picks))
         lost_shares.append(1 - int(true_counts[rows].sum()) / best_total if best_total else 0.0)
     return ForecastRow(
-        method=METHOD,
+        method=LIMITED_BY_GROUP,
         epsilon=plan.privacy.epsilon,
         items=float(np.mean(numbers_of_items)),
         items_spread=float(np.std(numbers_of_items, ddof=1)),

@@ -159,7 +159,7 @@ class Forecast(Tabular):
         return columns
 
 
-ITEMS, SMALLEST, _LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
+ITEMS_AXIS, SMALLEST_AXIS, _LOST_AXIS = "items returned", "smallest likely count (users)", "lost (%)"
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,13 @@ def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
         )
 
     panels = [
-        chart(ITEMS, lambda point: point.items, 0),
-        chart(SMALLEST, lambda point: point.smallest or None, log=True),
-        chart(_LOST_SHARE, lambda point: 100 * point.error, 0, 100),
+        chart(ITEMS_AXIS, lambda point: point.items, 0),
+        chart(SMALLEST_AXIS, lambda point: point.smallest or None, log=True),
+        chart(_LOST_AXIS, lambda point: 100 * point.error, 0, 100),
     ]
     line_ends = " ".join(f"{line}: {_describe_ends(points)}." for line, points in lines.items())
     title = "What each method may be expected to answer, by epsilon"
-    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {_LOST_SHARE}. {line_ends}")
+    return Picture(title, panels, [caption], f"{title}: {ITEMS_AXIS}, {SMALLEST_AXIS}, {_LOST_AXIS}. {line_ends}")
 
 
 def _describe_ends(points: Sequence[Point]) -> str:

@@ -22,7 +22,7 @@ from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MAX_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
-from dpselect.queries.top.groups import METHOD
+from dpselect.queries.top.groups import LIMITED_BY_GROUP
 from dpselect.questions.parts import BY_BOUND, SET, Method
 from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release import formatting
@@ -31,7 +31,7 @@ from dpselect.release.release import Release
 _EPSILONS = ("0.1", "0.3", "1", "3")
 _MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
 _MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
-_ACCURACIES = {"top_k": "within", "union": "threshold"}  # the accuracy that may replace epsilon
+_ACCURACY_OF_VERB = {"top_k": "within", "union": "threshold"}  # the accuracy that may replace epsilon
 
 Epsilons = Sequence[Fraction | None]
 """The epsilons that are compared; None follows from an accuracy."""
@@ -134,7 +134,7 @@ def _forecast_top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
     sentences = [
         *notes,
         crowd.describe(),
-        f"Each mechanism was run {top_k.RUNS} times, planned and priced as for real data; ± is the standard "
+        f"Each mechanism was run {top_k.RANKINGS_DRAWN} times, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: by how much the "
         f"users of the items fall short of those of the best {terms.k}.",
@@ -151,7 +151,7 @@ def _forecast_top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
 
 
 def _forecast_top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast:
-    trial.choose_methods([METHOD])
+    trial.choose_methods([LIMITED_BY_GROUP])
     notes: list[str] = []
     epsilons = [epsilon for epsilon in trial.epsilons if epsilon]
     rows = tuple(by_group.by_group_rows(terms, crowd, epsilons, trial.draws, trial.report_progress, notes))
@@ -183,7 +183,7 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
         notes.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {condition}.")
     basis = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICY_METHODS for name in method_names):
-        basis += f" (policies: in {union.ORDERS} orders of users and items)"
+        basis += f" (policies: in {union.ORDERS_DRAWN} orders of users and items)"
     sentences = [
         *notes,
         crowd.describe(),
@@ -195,7 +195,7 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
     ]
     if any(row.method in union.ROUND_METHODS for row in rows):
         sentences.append(
-            f"Mechanisms with rounds ({', '.join(union.ROUND_METHODS)}) were run {union.RUNS} times instead."
+            f"Mechanisms with rounds ({', '.join(union.ROUND_METHODS)}) were run {union.UNIONS_DRAWN} times instead."
         )
     if terms.counts:
         sentences.append("Width: counts are within this many users, with 95 % confidence.")
@@ -241,7 +241,7 @@ def _check_question(question: Question) -> Any:
 
 def _parse_accuracy(verb: str, epsilon: object, **accuracies: object) -> int | None:
     """Return the accuracy that replaces epsilon, or None. Each accuracy belongs to one question."""
-    name = _ACCURACIES[verb]
+    name = _ACCURACY_OF_VERB[verb]
     for parameter, value in accuracies.items():
         if parameter != name and value is not None:
             raise ParameterError(parameter, f"be left out for {verb}", came(value), f"it takes {name}")

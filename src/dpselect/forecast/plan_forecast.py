@@ -13,7 +13,7 @@ from dpselect.forecast.forecast import Forecast, ForecastRow
 from dpselect.forecast.population import Population
 from dpselect.queries.plan import Plan
 from dpselect.queries.top.plan import TopKPlan
-from dpselect.queries.union.terms import UnionTerms, chosen_method
+from dpselect.queries.union.terms import UnionTerms
 from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import Question, TopK, Union
 
@@ -56,26 +56,26 @@ def _round_to_three_digits(number: Fraction) -> Fraction:
 
 def forecast_plan(plan: Plan, like: Population, epsilons: tuple[Fraction, ...]) -> Forecast | None:
     """Return the forecast of the plan's method at these epsilons; None where there is no simulation of it."""
-    if plan.by or plan.totals or plan.measuring or plan.others:
+    if plan.by or plan.totals or plan.measures or plan.compared_periods:
         return None
     question: Question
     if isinstance(plan, TopKPlan):
         items = None if plan.domain is None else max_domain_size(plan.domain)  # their names are not kept
-        method = Method(plan.method, k_bar=plan.how.k_bar)
+        method = Method(plan.method, k_bar=plan.requested_method.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.request.counts, method=method)
-    elif isinstance(plan, UnionTerms) and plan.most is not None:
-        question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
+    elif isinstance(plan, UnionTerms) and plan.max_items_per_user is not None:
+        question = Union(method=plan.method_for(plan.max_items_per_user), counts=plan.counts)
     else:
         return None
-    return _simulate(question, like, epsilons, plan.ceiling.delta, plan.most)
+    return _simulate(question, like, epsilons, plan.ceiling.delta, plan.max_items_per_user)
 
 
 @lru_cache(maxsize=1000)
 def _simulate(
-    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, most: int | None
+    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, max_items: int | None
 ) -> Forecast | None:
     """Return the forecast, which is the same for the same question."""
     try:
-        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=most)
+        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=max_items)
     except ParameterError:
         return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.release.rows import OfRows
 
 Law = Callable[[int], arb]
-CHANCE = Fraction(1, 100)
+PLANTED_CHANCE = Fraction(1, 100)
 PRECISION = 128
 
 
@@ -41,7 +41,7 @@ def fewest_people(
     release: Release | None = None,
     *,
     periods: int = 1,
-    chance: Fraction = CHANCE,
+    chance: Fraction = PLANTED_CHANCE,
 ) -> int | None:
     """Return the number N of people: any text that only fewer planted comes back with probability at most `chance`.
 
@@ -50,64 +50,67 @@ def fewest_people(
     """
     if rows is not None:
         periods = 1 if rows.periods is None else len(rows.periods.all)
-    law = _law(plan, release)
+    law = _law_of_plan(plan, release)
     if law is None:
         return None
-    general = of_any(plan.price.epsilon, plan.price.delta)
-    people = max(_least(general, chance), _least(law, chance))
+    general = law_of_any_mechanism(plan.price.epsilon, plan.price.delta)
+    people = max(_least_people(general, chance), _least_people(law, chance))
     return (people - 1) // periods + 1
 
 
-def _law(plan: Plan, release: Release | None) -> Law | None:
+def _law_of_plan(plan: Plan, release: Release | None) -> Law | None:
     """Return the law of what answers; of any mechanism of this price where a bound is to be chosen first."""
-    general = of_any(plan.price.epsilon, plan.price.delta)
+    general = law_of_any_mechanism(plan.price.epsilon, plan.price.delta)
     if isinstance(plan, TopKPlan):
         if plan.domain is not None:
             return None
         if not isinstance(plan.selection, ChosenGroups):
-            return _of_selection(plan.selection, release) or general
-        max_groups = _chosen(release, "max_groups_per_user")
+            return _law_of_selection(plan.selection, release) or general
+        max_groups = _chosen_bound(release, "max_groups_per_user")
         if max_groups is None:
             return general
-        selection = plan.selection.given(max_groups)
-        return _of_selection(selection, release) or of_any(selection.privacy.epsilon, selection.privacy.delta)
+        selection = plan.selection.selection_with(max_groups)
+        privacy = selection.privacy
+        return _law_of_selection(selection, release) or law_of_any_mechanism(privacy.epsilon, privacy.delta)
     if isinstance(plan, UnionTerms):
-        max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.most
-        if plan.words is not None or (plan.chosen and max_items is None):
+        max_items = _chosen_bound(release, "max_items_per_user") if plan.chooses_bound else plan.max_items_per_user
+        if plan.words is not None or (plan.chooses_bound and max_items is None):
             return general
-        return of_union(plan.mechanisms(max_items)[0])
-    finder = getattr(getattr(plan, "table", None), "finder", None)  # of groups, where they are not listed
-    return None if finder is None else of_union(finder.union)
+        return law_of_union(plan.mechanisms(max_items)[0])
+    finder = getattr(getattr(plan, "priced_groups", None), "finder", None)  # of groups, where they are not listed
+    return None if finder is None else law_of_union(finder.union)
 
 
-def _chosen(release: Release | None, name: str) -> int | None:
+def _chosen_bound(release: Release | None, name: str) -> int | None:
     bound = None if release is None else release.privacy.parameters.get(name)
     return bound if isinstance(bound, int) else None
 
 
-def _of_selection(selection: Any, release: Release | None) -> Law | None:
+def _law_of_selection(selection: Any, release: Release | None) -> Law | None:
     """Return the law of a top k without a domain, by group or not; None where a bound is to be chosen first."""
     if isinstance(selection, FoundTop):
-        max_items, mechanism = _chosen(release, "max_items_per_user"), selection.ready
+        max_items, mechanism = _chosen_bound(release, "max_items_per_user"), selection.known_mechanism
         if mechanism is None and max_items is not None:
             mechanism = selection.selector.mechanism(max_items)
-        return None if mechanism is None else of_union(mechanism.union)
+        return None if mechanism is None else law_of_union(mechanism.union)
     mechanism = selection.selector
     if isinstance(selection, TopByGroup):
-        return of_limited(mechanism.each.terms, groups=mechanism.max_groups_per_user)
-    return of_sparse(mechanism) if isinstance(mechanism, LimitedDomainSparse) else of_limited(mechanism.terms)
+        return law_of_limited_domain(mechanism.each.terms, groups=mechanism.max_groups_per_user)
+    if isinstance(mechanism, LimitedDomainSparse):
+        return law_of_noisy_threshold(mechanism)
+    return law_of_limited_domain(mechanism.terms)
 
 
 # ---- laws -------------------------------------------------------------------------------------------------------
 
 
-def of_any(epsilon: Fraction, delta: Fraction) -> Law:
+def law_of_any_mechanism(epsilon: Fraction, delta: Fraction) -> Law:
     """Return the law of group privacy at its best: no (epsilon, delta)-DP release shows such a text more often."""
     law = geometric(epsilon, delta) if delta else None
     return lambda people: arb(0) if law is None else law.at(Fraction(people)).ball(PRECISION)
 
 
-def of_limited(terms: Terms, *, groups: int = 1) -> Law:
+def law_of_limited_domain(terms: Terms, *, groups: int = 1) -> Law:
     """Return the law of limited domain: an item has to beat bottom once a call, in each of the `groups` of a user."""
     pick, threshold = terms.epsilon_per_pick, terms.delta_threshold
 
@@ -118,7 +121,7 @@ def of_limited(terms: Terms, *, groups: int = 1) -> Law:
     return law
 
 
-def of_sparse(mechanism: LimitedDomainSparse) -> Law:
+def law_of_noisy_threshold(mechanism: LimitedDomainSparse) -> Law:
     """Return the law of a noisy threshold: the first item that passes has no more users than all people.
 
     Its own noise only lowers it.
@@ -133,7 +136,7 @@ def of_sparse(mechanism: LimitedDomainSparse) -> Law:
     return law
 
 
-def of_union(mechanism: Any) -> Law:
+def law_of_union(mechanism: Any) -> Law:
     """Return the law of a set union: its chance at the largest weight that so many people can give.
 
     It is added up over the rounds and the items.
@@ -153,7 +156,7 @@ def of_union(mechanism: Any) -> Law:
     return law
 
 
-def _least(law: Law, chance: Fraction) -> int:
+def _least_people(law: Law, chance: Fraction) -> int:
     """Return the least number of people for which the law is not certainly at most `chance`."""
 
     def enough(people: int) -> bool:

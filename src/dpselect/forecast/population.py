@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMNS, NUMBER, whole_number_kind
 from dpselect.questions.value import ParameterSet, frozen, param
 
-USERS, ITEMS, _ITEMS_PER_USER = 10_000, 2_000, 10
+DEFAULT_USERS, DEFAULT_ITEMS, _ITEMS_PER_USER = 10_000, 2_000, 10
 _MAX_USERS, MAX_ITEMS, _MAX_GROUPS = 10**12, 10**7, 1000
 _MAX_SKEW = 10
 _MUST_BE_GROUP_SIZES = "be numbers of users of groups, one for each"
@@ -41,7 +41,7 @@ def _parse_sizes(value: Any) -> tuple[int, ...]:
 
 
 _SKEW = replace(NUMBER, read=_parse_skew)
-SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _parse_sizes(value))
+GROUP_SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _parse_sizes(value))
 
 
 @frozen
@@ -58,16 +58,16 @@ class Population(ParameterSet):
 
     error_noun: ClassVar[str] = "a population"
 
-    users: int = param(whole_number_kind(1, _MAX_USERS), default=USERS, help="how many there are")
+    users: int = param(whole_number_kind(1, _MAX_USERS), default=DEFAULT_USERS, help="how many there are")
     _: KW_ONLY
-    items: int = param(whole_number_kind(1, MAX_ITEMS), default=ITEMS, help="how many items there are")
+    items: int = param(whole_number_kind(1, MAX_ITEMS), default=DEFAULT_ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
         NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )
     skew: Number = param(
         _SKEW, default=1.1, help="the popularity of the r-th item is r^-skew; with 0 all are equally popular"
     )
-    groups: int | Sequence[int] | None = param(SIZES, default=None, help="how many users each group has")
+    groups: int | Sequence[int] | None = param(GROUP_SIZES, default=None, help="how many users each group has")
     groups_per_user: Number = param(NUMBER, default=1, help="how many of them a user is in, on average")
 
     def check(self) -> None:
@@ -80,7 +80,7 @@ class Population(ParameterSet):
         if groups is not None and not 1 <= Fraction(self.groups_per_user) <= len(groups):
             must = f"be from 1 to the {len(groups):,} groups"
             raise ParameterError("groups_per_user", must, f"{float(self.groups_per_user):g}")
-        if groups is not None and self.users != USERS:
+        if groups is not None and self.users != DEFAULT_USERS:
             raise ParameterError("users", "be left out if groups are given", came(self.users))
 
     @property

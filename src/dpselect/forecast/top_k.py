@@ -25,7 +25,7 @@ from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Method, Payment
 from dpselect.questions.questions import TopK
 
-RUNS = 20
+RANKINGS_DRAWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +42,9 @@ class TopKForecast:
 
     def plan(self, method: str, epsilon: Fraction | None, items: int) -> TopKPlan:
         """Return the plan that a Dataset would make, at an epsilon or at the one that follows from `within`."""
-        chosen_method = Method(method, k_bar=self.k_bar)
+        named, domain = Method(method, k_bar=self.k_bar), Size(items) if self.known else None
         return TopKPlan(
-            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=chosen_method),
+            question=TopK(self.k, domain=domain, counts=self.counts, method=named),
             payment=Payment(epsilon=epsilon, delta=self.delta, within=self.within),
             facts=Facts(max_items_per_user=self.max_items_per_user),
         )
@@ -84,7 +84,9 @@ def top_k_rows(
                     raise
                 sentences.append(f"{method} is left out: within must {error.must}.")
                 continue
-            sentences += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
+            sentences += (
+                [] if plan.target_accuracy is None else [f"By {method}: {plan.target_accuracy.price_sentence}."]
+            )
             candidates = crowd.items if terms.known else None
             yield _run_method(method, plan.fixed_selection, counts, candidates, histogram, draws)
 
@@ -97,9 +99,9 @@ def _run_method(
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(counts))
-    for _ in range(RUNS):
+    for _ in range(RANKINGS_DRAWN):
         ranks = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
-        release_frequencies[ranks] += 1 / RUNS
+        release_frequencies[ranks] += 1 / RANKINGS_DRAWN
         numbers_of_items.append(len(ranks))
         lost_shares.append(1 - int(counts[ranks].sum()) / best_total if best_total else 0.0)
     return ForecastRow(

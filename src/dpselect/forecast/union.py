@@ -24,13 +24,13 @@ from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
 from dpselect.queries.union.bounded_union import BoundedUnion
+from dpselect.queries.union.method import COUNTS_OF_BUDGET
 from dpselect.queries.union.plan import UnionPlan
-from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Union
 
-RUNS = 5  # of mechanisms with rounds, whose release probabilities have no formula
-ORDERS = 3  # of users and items, for policies, whose weights depend on the order
+UNIONS_DRAWN = 5  # of mechanisms with rounds, whose release probabilities have no formula
+ORDERS_DRAWN = 3  # of users and items, for policies, whose weights depend on the order
 
 
 def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class UnionForecast:
     def make_bounded_union(self, method: str, epsilon: Fraction) -> BoundedUnion:
         """Return the union with the part of the price that its counts leave, and the noise of the counts."""
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
-        return BoundedUnion.with_bound(plan, plan.most)
+        return BoundedUnion.with_bound(plan, plan.max_items_per_user)
 
     def width(self, method: str, epsilon: Fraction) -> int:
         """Return the half width of the 95 % interval of its counts."""
@@ -204,7 +204,7 @@ def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sampl
     """Return a row from the weights of imagined users; for policies, in several orders."""
     max_items: int | None = mechanism.max_items_per_user
     probabilities = []
-    for order in range(ORDERS if method in POLICY_METHODS else 1):
+    for order in range(ORDERS_DRAWN if method in POLICY_METHODS else 1):
         weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
         probabilities.append(release_probabilities(mechanism.law, weights, unit))
     smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
@@ -258,9 +258,9 @@ def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sa
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(users))
-    for _ in range(RUNS):
+    for _ in range(UNIONS_DRAWN):
         codes = mechanism(sample.sets, draws=sample.draws)
-        release_frequencies[codes] += 1 / RUNS
+        release_frequencies[codes] += 1 / UNIONS_DRAWN
         numbers_of_items.append(len(codes))
         lost_shares.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
     return ForecastRow(

@@ -18,15 +18,15 @@ from dpselect.engines.row_filter import parse as parse_filter
 from dpselect.queries.plan import Plan
 
 ROWS_OF_ONE_USER = 10_000
-"""Rows of one user: an answer has room for MARGIN times as many, or for all of them at the longest texts."""
-MARGIN = 10
+"""Rows of one user: an answer has room for MARGIN_USERS times as many, or for all of them at the longest texts."""
+MARGIN_USERS = 10
 BYTES_OF_A_ROW = 100
 """Bytes of a row, where the owner does not say more."""
 
-ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
-CELL = 1e-6  # for an item in a group
-GROUP = 5e-4  # for one number of one group
-BEST = 2e-3  # for each of k
+ITEM_SECONDS = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
+CELL_SECONDS = 1e-6  # for an item in a group
+GROUP_SECONDS = 5e-4  # for one number of one group
+PICK_SECONDS = 2e-3  # for each of k
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class EngineWork:
     letter: float  # of a filter: a byte of a text, read once
 
 
-FILES = EngineWork(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
-POSTGRES = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=1e-8)
-SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
+FILES_WORK = EngineWork(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
+POSTGRES_WORK = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=1e-8)
+SPARK_WORK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 
 
 @dataclass(frozen=True)
 class WorkBound:
     """An upper bound on the work of a question, in seconds of one processor."""
 
-    here: float  # in this interpreter
-    rows: float  # in the engine
+    python_seconds: float  # in this interpreter
+    engine_seconds: float
 
 
 class DeclaredSizes(Protocol):
@@ -99,22 +99,23 @@ def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, per
     longest = (
         work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (MAX_BYTES - BYTES_OF_A_ROW) * seconds_per_letter
     )
-    margin = max(MARGIN * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
+    margin = max(MARGIN_USERS * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return WorkBound(here=engine.start + _draw_seconds(plan, data), rows=rows)
+    return WorkBound(python_seconds=engine.start + _draw_seconds(plan, data), engine_seconds=rows)
 
 
 def _engine_work(data: DeclaredData) -> EngineWork:
-    return {SourceKind.POSTGRES: POSTGRES, SourceKind.SPARK: SPARK}.get(Address.parse(data.source).kind, FILES)
+    work_of_servers = {SourceKind.POSTGRES: POSTGRES_WORK, SourceKind.SPARK: SPARK_WORK}
+    return work_of_servers.get(Address.parse(data.source).kind, FILES_WORK)
 
 
 def _count_passes(plan: Plan, item: Key) -> int:
     """Count how many times the work of a plain top k is done on each row."""
     by = getattr(plan.question, "by", None)
-    plan_options = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
-    options = (plan.how.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
+    plan_options = (plan.by, plan.totals, plan.measures, plan.compared_periods, plan.facts.max_items_per_user)
+    options = (plan.requested_method.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
     added_passes = sum(map(bool, plan_options + options))
-    needs_sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
+    needs_sets = plan.verb == "union" or plan.items_are_pairs or plan.method == "discover"
     items = item if plan.items is None else plan.items
     columns = max(len(key_columns(items)) - 1, 0)
     return 1 + added_passes + columns + (3 if needs_sets else 0)
@@ -123,9 +124,9 @@ def _count_passes(plan: Plan, item: Key) -> int:
 def _draw_seconds(plan: Plan, data: DeclaredData) -> float:
     """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k."""
     q = getattr(plan.question, "q", ())
-    groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.how.k_bar or 0)
-    seconds = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
-    return seconds + GROUP * groups * len(q)
+    groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.requested_method.k_bar or 0)
+    seconds = ITEM_SECONDS * items + CELL_SECONDS * items * groups + PICK_SECONDS * getattr(plan.question, "k", 0)
+    return seconds + GROUP_SECONDS * groups * len(q)
 
 
 def _count_groups(plan: Plan, data: DeclaredData) -> int:

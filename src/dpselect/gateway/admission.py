@@ -23,7 +23,7 @@ from dpselect.ledger import Account, percent
 from dpselect.release import Json
 
 REPEATED = "nothing: this is the stored answer to the same question"
-DAY = 24 * 3600.0  # seconds
+DAY_SECONDS = 24 * 3600.0  # seconds
 A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
 
 
@@ -68,7 +68,7 @@ class Admission:
 
     def _check_day(self, person: Person, job: Job) -> int:
         """Refuse what the gateway does not store any more today; return the number of new questions of the day."""
-        questions, characters, new = self._jobs.of_day(person.name, job.asked_at - DAY)
+        questions, characters, new = self._jobs.of_day(person.name, job.asked_at - DAY_SECONDS)
         if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
             raise Refused("too-many", "You have asked as many questions today as the gateway stores.", after=3600)
         return new

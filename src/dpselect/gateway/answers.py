@@ -24,7 +24,7 @@ _NO_ANSWER = "There is no answer with that id."
 
 
 @dataclass(frozen=True)
-class Answer:
+class PaidAnswer:
     """A release that was paid for, with its question. All who may use the data may read it."""
 
     id: str
@@ -46,13 +46,13 @@ class Answers:
     def __init__(self, jobs: Jobs, books: Books, log: Log, forget: Callable[[], None]) -> None:
         """`forget` is called when an answer is lost, after which nothing may be known from memory."""
         self._jobs, self._books, self._log, self._forget = jobs, books, log, forget
-        self._read = Recent[Answer]()
+        self._read = Recent[PaidAnswer]()
 
     def has_at_hand(self, number: str) -> bool:
         """Return whether an answer is in memory."""
         return self._read.get(number) is not None
 
-    def find(self, number: str, open_data: Collection[str]) -> Answer:
+    def find(self, number: str, open_data: Collection[str]) -> PaidAnswer:
         """Return the answer of this id, which must be about open data."""
         answer = self._read.get(number)
         if answer is None:
@@ -62,7 +62,9 @@ class Answers:
             if paid_job is None or release is None:
                 raise Refused("not-found", PUT_BACK_DETAIL if self._was_lost(number, open_data) else _NO_ANSWER)
             asked_at = moment(paid_job.asked_at)
-            answer = Answer(number, restore_release(release), paid_job.data, paid_job.body, asked_at, paid_job.analyst)
+            answer = PaidAnswer(
+                number, restore_release(release), paid_job.data, paid_job.body, asked_at, paid_job.analyst
+            )
             self._read.put(number, answer, len(release))
         if answer.data not in open_data:
             raise Refused("not-found", _NO_ANSWER)
@@ -108,5 +110,5 @@ class Answers:
         return entry if entry is not None and entry.digest == paid_job.settle_digest else None
 
     def _forget_all(self) -> None:
-        self._read = Recent[Answer]()
+        self._read = Recent[PaidAnswer]()
         self._forget()

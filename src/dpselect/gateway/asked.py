@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _DATA_PARAMETERS = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
-_PLANS = Recent[Plan](PLANNED)
-OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
+_RECENT_PLANS = Recent[Plan](PLANNED)
+TEXT_PARAMETERS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
-BOUND_PARAMETERS = ("max_items_per_user",)
-MOST_ITEMS = 10**6
+FACTS_OF_QUESTION = ("max_items_per_user",)
+MAX_DOMAIN_ITEMS = 10**6
 """Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
 
@@ -63,7 +63,7 @@ class AskedQuestion:
         if self.during is None:
             return None
         periods = self.settings.parse_periods(self.during)
-        return periods.compared_with(self.plan.others) if self.plan.others else periods
+        return periods.compared_with(self.plan.compared_periods) if self.plan.compared_periods else periods
 
     @cached_property
     def key(self) -> str:
@@ -128,7 +128,7 @@ def parse_question(
         hint = suggest_parameter(unknown, known_names)
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), hint)
     arguments = with_integers(verb, arguments)
-    for name in OF_TEXTS:
+    for name in TEXT_PARAMETERS:
         if arguments.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(arguments[name]))
     if where is not None:
@@ -140,8 +140,8 @@ def parse_question(
     during = _parse_during(during_argument, settings)
     if "compared_with" in arguments:
         arguments["compared_with"] = _parse_compared(during, arguments["compared_with"], settings)
-    plan = _plan_at_price(arguments, share, partial(paying, settings)).of(
-        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), BOUND_PARAMETERS
+    plan = _plan_at_price(arguments, share, partial(paying, settings)).for_data_set(
+        _DeclaredFacts(settings.split, item if isinstance(item, tuple) and item else None), FACTS_OF_QUESTION
     )
     _check_columns(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
@@ -232,7 +232,7 @@ def _fill_declared(verb: str, arguments: dict[str, Any], item: Key, settings: Da
         arguments.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
             arguments.setdefault("weight_unit", str(declared.unit))
-    if "max_items_per_user" in plan_class(verb).takes and settings.max_items_per_user is not None:
+    if "max_items_per_user" in plan_class(verb).used_facts and settings.max_items_per_user is not None:
         arguments.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
@@ -245,8 +245,8 @@ def _check_sizes(arguments: Mapping[str, Any], settings: DataSettings) -> None:
         size = span.stop - span.start if isinstance(span, Span) else 0
     for name, number, maximum, suffix in (
         ("k", arguments.get("k"), settings.max_k, " for these data"),
-        ("k_bar", arguments.get("k_bar"), MOST_ITEMS, ""),
-        ("domain", size, MOST_ITEMS, " items"),
+        ("k_bar", arguments.get("k_bar"), MAX_DOMAIN_ITEMS, ""),
+        ("domain", size, MAX_DOMAIN_ITEMS, " items"),
     ):
         if isinstance(number, int) and number > maximum:
             raise ParameterError(name, f"{'have' if name == 'domain' else 'be'} at most {maximum:,}{suffix}", number)
@@ -268,10 +268,10 @@ def _plan_from_cache(question: Question, payment: Payment, facts: Facts) -> Plan
     """Return the plan of a question, from the cache if it is there."""
     fields = {**question.to_dict(), **payment.flat_json(), **facts.flat_json()}
     text = json.dumps(fields, sort_keys=True)
-    plan = _PLANS.get(text)
+    plan = _RECENT_PLANS.get(text)
     if plan is None:
         plan = plan_class(question.verb)(question=question, payment=payment, facts=facts)
-        _PLANS.put(text, plan, 2 * len(text))  # its name is as long
+        _RECENT_PLANS.put(text, plan, 2 * len(text))  # its name is as long
     return plan
 
 
@@ -281,7 +281,7 @@ def _check_columns(plan: Plan, settings: DataSettings) -> None:
         _check_opened("by", name, settings.groups)
     if plan.totals is not None:
         _check_opened("by_weight", plan.totals.column, list(settings.weights))
-    for measure in plan.measuring:
+    for measure in plan.measures:
         _check_opened("measures", measure.column, list(settings.values))
 
 

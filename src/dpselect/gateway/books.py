@@ -29,7 +29,7 @@ from dpselect.ledger import (
     cost_and_rest,
 )
 
-PAUSE = 0.2  # seconds between two batches of repeated answers
+REPEATS_PAUSE = 0.2  # seconds between two batches of repeated answers
 _NO_QUOTA = "You have no budget for these data."
 
 
@@ -97,7 +97,7 @@ class Books:
                 account = Account(dataset=name, analyst=person.name)
                 if person.quota is not None and account not in granted:
                     # As a total: another process that begins in this moment grants the same, and not once more.
-                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True, by=declared.SETTINGS)
+                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True, by=declared.GRANTED_BY)
                     sentences.append(f"granted {person.name} a quota of {name}")
         for sentence in sentences:
             self._log("begun", said=sentence)
@@ -175,7 +175,7 @@ class Books:
     def _record_repeats(self) -> None:
         ending = False
         while not ending:
-            ending = self._ending.wait(PAUSE)
+            ending = self._ending.wait(REPEATS_PAUSE)
             with self._lock:
                 repeats, self._repeated = self._repeated, []
             try:

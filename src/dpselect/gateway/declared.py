@@ -16,8 +16,8 @@ from dpselect.gateway.settings.values import DataSettings, Settings
 from dpselect.ledger import Account, Charge, DataAccount, Ledger, key_to_text, parse_grant, percent
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"
-SETTINGS = "the settings"  # who grants what they declare
-KEPT = "the ledger does not change this; to end a quota, take the data or the person out of the settings"
+GRANTED_BY = "the settings"  # who grants what they declare
+NOT_LOWERED = "the ledger does not change this; to end a quota, take the data or the person out of the settings"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def apply(settings: Settings, ledger: Ledger) -> tuple[list[str], list[Mistake]]
     for difference in old_differences:
         quota = _quota(settings.people[difference.subject.analyst]) if isinstance(difference.subject, Account) else None
         if quota is not None and isinstance(difference.subject, Account):
-            ledger.grant(difference.subject, quota.epsilon, quota.delta, total=True, by=SETTINGS)
+            ledger.grant(difference.subject, quota.epsilon, quota.delta, total=True, by=GRANTED_BY)
     remaining = {difference.label: difference for difference in differences(settings, ledger)}
     changed = [
         f"{difference.label} is now {difference.declared}, and was {difference.recorded}"
@@ -121,7 +121,7 @@ def apply(settings: Settings, ledger: Ledger) -> tuple[list[str], list[Mistake]]
         if difference.label not in remaining
     ]
     if not refused:
-        refused = [Mistake(str(difference), KEPT) for difference in remaining.values()]
+        refused = [Mistake(str(difference), NOT_LOWERED) for difference in remaining.values()]
     return changed, refused
 
 

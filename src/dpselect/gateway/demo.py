@@ -12,21 +12,21 @@ from dpselect.demo import ARTISTS, COUNTRIES, write_listening_events
 from dpselect.errors import OutputError, ParameterError
 from dpselect.gateway.settings.tokens import digest, fresh_token
 
-USERS = 20_000
+DEMO_USERS = 20_000
 PEOPLE = ("owner", "analyst", "auditor")
-SETTINGS, TOKENS, ROWS = "gateway.toml", "tokens.json", "plays.parquet"
+SETTINGS_FILE, TOKENS_FILE, ROWS_FILE = "gateway.toml", "tokens.json", "plays.parquet"
 
 
-def make(folder: Path, users: int = USERS) -> dict[str, str]:
+def make(folder: Path, users: int = DEMO_USERS) -> dict[str, str]:
     """Fill the folder, unless it is a demo already; return the tokens by the names of the people."""
-    settings_path, tokens_path = folder / SETTINGS, folder / TOKENS
+    settings_path, tokens_path = folder / SETTINGS_FILE, folder / TOKENS_FILE
     if settings_path.exists() and tokens_path.exists():
         return read_tokens(tokens_path)
     if folder.exists() and any(folder.iterdir()):
         raise ParameterError("folder", "be new, empty, or one of an earlier demo", str(folder))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_listening_events(folder / ROWS, users)
+        write_listening_events(folder / ROWS_FILE, users)
         tokens = {name: fresh_token() for name in PEOPLE}
         _write_private(tokens_path, json.dumps(tokens, indent=2) + "\n")
         _write_private(settings_path, text(users, {name: digest(token) for name, token in tokens.items()}))

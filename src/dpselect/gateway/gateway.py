@@ -19,7 +19,7 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.forecast import bound_work
 from dpselect.gateway import declared, forecasts
 from dpselect.gateway.admission import Admission
-from dpselect.gateway.answers import Answer, Answers
+from dpselect.gateway.answers import Answers, PaidAnswer
 from dpselect.gateway.asked import AskedQuestion, open_data, parse_question
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState
@@ -27,7 +27,7 @@ from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.people import People, Renewal
 from dpselect.gateway.problems import REJECTED, Refused, problem
 from dpselect.gateway.recent import PLANNED, Recent
-from dpselect.gateway.runner import NOTHING, Runner
+from dpselect.gateway.runner import FREE, Runner
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.settings.values import DataSettings, Settings
@@ -286,7 +286,7 @@ class Gateway:
 
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Cancel a question that has not begun."""
-        cancelled = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=NOTHING)
+        cancelled = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=FREE)
         if cancelled is None:
             raise Refused("state", "The question has started and can no longer be cancelled.")
         self._notify_watchers(number)
@@ -299,7 +299,7 @@ class Gateway:
     def reject(self, person: Person, number: str) -> dict[str, Json]:
         """Reject a question that waits for approval."""
         details = problem("rejected", REJECTED)
-        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=NOTHING)
+        return self._decide(person, number, state=JobState.REJECTED, problem=details, cost=FREE)
 
     def _decide(self, person: Person, number: str, *, state: JobState, **changes: Any) -> dict[str, Json]:
         job = self.job_of(person, number)
@@ -311,11 +311,11 @@ class Gateway:
         self.runner.wake()
         return decided.to_dict()
 
-    def answer(self, person: Person, number: str) -> Answer:
+    def answer(self, person: Person, number: str) -> PaidAnswer:
         """Return a release that was paid for, to everybody who may use its data."""
         return self.answers.find(number, self.open_to(person))
 
-    def answer_at_hand(self, person: Person, number: str) -> Answer | None:
+    def answer_at_hand(self, person: Person, number: str) -> PaidAnswer | None:
         """Return an answer if it is in memory, without waiting for a disk."""
         return self.answer(person, number) if self.answers.has_at_hand(number) else None
 

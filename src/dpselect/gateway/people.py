@@ -228,7 +228,7 @@ def _read_keys(path: Path, _modified: int) -> Any:
 # ---- people come and go while the gateway runs -----------------------------------------------------------------------
 
 
-LOOK = 1.0  # seconds between two looks
+SECONDS_BETWEEN_READS = 1.0  # seconds between two looks
 
 
 class Renewal:
@@ -252,7 +252,7 @@ class Renewal:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def _watch(self) -> None:
-        while not self._ending.wait(LOOK):
+        while not self._ending.wait(SECONDS_BETWEEN_READS):
             stamp = self._stamp()
             if stamp is None or stamp == self._seen:
                 continue

@@ -20,7 +20,7 @@ class ProblemKind:
     help: str = ""
 
 
-KINDS = {
+PROBLEM_KINDS = {
     "malformed": ProblemKind(400, "The request cannot be read", "Go back and send it again."),
     "sign-in": ProblemKind(401, "Nobody is signed in", "Your session may have ended, or your token may be wrong."),
     "role": ProblemKind(403, "Your role may not do this", "Ask the owner of the data if you need it."),
@@ -60,7 +60,9 @@ KINDS = {
 FAILED = "The gateway could not answer. The cause is not the question; the owner's log has it."
 LATE = "The question took longer than its parameters and the owner's declarations allow. Its price stays charged."
 CLOSED = "Answers about these data were late too often. The owner must correct their sizes and change their tick."
-LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
+LOST_JOB = (
+    "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
+)
 PUT_BACK_DETAIL = (
     "The ledger was replaced by a copy from before this answer. Ask the question again: it is a new question."
 )
@@ -85,12 +87,16 @@ class TooLateError(Exception):
 
 def problem(kind: str, detail: str, hint: str | None = None, **members: Json) -> dict[str, Json]:
     """Return the details of one problem."""
-    details: dict[str, Json] = {"type": f"/problems/{kind}", "title": KINDS[kind].title, "status": KINDS[kind].status}
+    details: dict[str, Json] = {
+        "type": f"/problems/{kind}",
+        "title": PROBLEM_KINDS[kind].title,
+        "status": PROBLEM_KINDS[kind].status,
+    }
     details["detail"] = detail
     return {**details, **({} if hint is None else {"hint": hint}), **members}
 
 
-def mistake(error: BaseException) -> dict[str, Json] | None:
+def problem_of_asker(error: BaseException) -> dict[str, Json] | None:
     """Return the problem details of an asker's mistake or of a lack of budget, or None for any other error."""
     match error:
         case Refused():
@@ -114,10 +120,10 @@ def mistake(error: BaseException) -> dict[str, Json] | None:
             return None
 
 
-def of_error(error: Exception) -> dict[str, Json]:
+def problem_of_error(error: Exception) -> dict[str, Json]:
     """Return the problem details for an asker. All errors that are not theirs have one text; the log has the reason."""
     fallback = ("unavailable", _UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
-    return mistake(error) or problem(*fallback)
+    return problem_of_asker(error) or problem(*fallback)
 
 
 def _without_hint(error: DpselectError) -> str:

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from typing import Any, Generic, TypeVar
 
 ROOM = 1 << 21  # characters that all values are written in: objects in memory are ten times as large and more
-MOST = 5_000
+MAX_KEPT = 5_000
 PLANNED = 200
 """Questions at most: one that is planned has up to a quarter of a megabyte."""
-SHORT = 1 << 14  # of one value, which is not kept where it is longer
+MAX_KEPT_BYTES = 1 << 14  # of one value, which is not kept where it is longer
 APIECE = 200  # that each counts for at least
 V = TypeVar("V")
 
@@ -18,7 +18,7 @@ V = TypeVar("V")
 class Recent(Generic[V]):
     """A bounded cache of the values that were used last, by name."""
 
-    def __init__(self, max_values: int = MOST) -> None:
+    def __init__(self, max_values: int = MAX_KEPT) -> None:
         self._lock, self._kept, self._left = threading.Lock(), OrderedDict[Any, tuple[V, int]](), ROOM
         self._max_values = max_values
 
@@ -33,7 +33,7 @@ class Recent(Generic[V]):
 
     def put(self, name: object, value: V, size: int) -> None:
         """Keep a value of so many characters; those that were unused for longest may go."""
-        if size > SHORT:
+        if size > MAX_KEPT_BYTES:
             return
         with self._lock:
             _, old_size = self._kept.pop(name, (None, 0))

@@ -19,7 +19,7 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
-from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
+from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST_JOB, TooLateError, problem, problem_of_asker
 from dpselect.gateway.settings.kinds import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
@@ -27,9 +27,9 @@ from dpselect.ledger import Account, Entry, EntryKind, format_cost, hash_questio
 from dpselect.release import Json
 
 V = TypeVar("V")
-LOOK = 0.25  # seconds between two looks for questions of other processes
+SECONDS_BETWEEN_QUEUES = 0.25  # seconds between two looks for questions of other processes
 _RECOVER = 4.0  # seconds between two looks for servers that died
-PAUSE = 2.0  # seconds for which a store that fails is left alone
+STORE_PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
 class Runner:
@@ -85,12 +85,12 @@ class Runner:
                 job = self._claim()
             except Exception as error:
                 self._log.failed("the table of questions cannot be used", error)
-                self._ending.wait(PAUSE)
+                self._ending.wait(STORE_PAUSE)
                 continue
             if job is None:
                 with self._wake:
                     if not self._ending.is_set():
-                        self._wake.wait(LOOK)
+                        self._wake.wait(SECONDS_BETWEEN_QUEUES)
                 continue
             try:
                 self.run_question(job)
@@ -102,7 +102,7 @@ class Runner:
         with self._claiming:
             free = len(self._threads) - len(self._turns)
             busy_workers = Counter(
-                job.analyst for job, turn in self._turns.values() if turn.ended
+                job.analyst for job, turn in self._turns.values() if turn.ended_for_asker
             )  # workers, not questions
             job = self._jobs.claim(busy_workers, last=free == 1 < len(self._threads))
             if job is not None:
@@ -113,12 +113,12 @@ class Runner:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
-            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": NOTHING}
+            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": FREE}
             if job.window <= LATEST:
                 changes = self._run_to_end(job, turn)
             if changes is None:
                 return  # what it cost is not known: it stays as it is, for the next server
-            if turn.read:
+            if turn.may_have_read:
                 turn.wait()
             if not self._write_end(job, changes):
                 return
@@ -147,9 +147,9 @@ class Runner:
             approved_by=job.approved_by,
         )
         # A package may read rows as it opens a source: what follows is told when an answer would be.
-        turn.read = data.outside is not None
+        turn.may_have_read = data.outside is not None
         release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
-        turn.over = True
+        turn.work_ended = True
         answer = self._jobs.record_answer(job, budget.settlement)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
@@ -162,24 +162,25 @@ class Runner:
 
     def _find_late(self) -> None:
         """Give data whose question is late one more slip, when it is, and tell all that run."""
-        while not self._over.wait(turns.LOOK):
+        while not self._over.wait(turns.SECONDS_BETWEEN_TURNS):
             if self._turns:
                 try:
                     self.record_slips()
                 except Exception as error:  # the clock stays
                     self._log.failed("late questions cannot be recorded", error)
-                    self._over.wait(PAUSE)
+                    self._over.wait(STORE_PAUSE)
 
     def record_slips(self) -> None:
         """Record the slips of questions that are late now, and end those that were late twice."""
         self._refresh()
         for job, turn in list(self._turns.values()):
-            if turn.late and self._jobs.slip(job, turn.slips):  # of several that are late at once, one misses its turn
-                turn.missed += 1
+            # of several that are late at once, one misses its turn
+            if turn.is_late and self._jobs.slip(job, turn.slips):
+                turn.times_late += 1
                 self._metrics.count("dpselect_slips_total")
                 self._log("late", data=job.data, slips=turn.slips + 1)
-            elif turn.gone:
-                turn.ended = True
+            elif turn.is_abandoned:
+                turn.ended_for_asker = True
                 threading.Thread(target=self._give_up, args=(job, turn), name="give-up", daemon=True).start()
         self._refresh()
 
@@ -195,7 +196,7 @@ class Runner:
         slips = self._jobs.slips()
         for job, turn in running:
             if job.id not in slips:  # it has ended, or another server has it
-                turn.missed = 2
+                turn.times_late = 2
             elif slips[job.id] != turn.slips:
                 turn.slips = slips[job.id]
                 self._notify(job.id)
@@ -208,12 +209,12 @@ class Runner:
         except TooLateError:
             failure = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
-            refusal = mistake(error)
-            if refusal is not None and not turn.read:
-                return {"state": JobState.REFUSED, "problem": refusal, "cost": NOTHING}
+            refusal = problem_of_asker(error)
+            if refusal is not None and not turn.may_have_read:
+                return {"state": JobState.REFUSED, "problem": refusal, "cost": FREE}
             self._log.failed("a question failed", error, job=job.id)
         finally:
-            turn.over = True
+            turn.work_ended = True
         return self._after_failure(job, failure)
 
     def _after_failure(self, job: Job, failure: dict[str, Json]) -> dict[str, Any] | None:
@@ -226,7 +227,7 @@ class Runner:
             entry = self._find_entry(current)
             if entry is not None and entry.kind is EntryKind.SETTLE:
                 return self._answer_changes(current, entry)  # after all, and only the word of it got lost
-            spent = NOTHING if entry is None else self._cost_of_entry(entry)
+            spent = FREE if entry is None else self._cost_of_entry(entry)
             return {"state": JobState.FAILED, "problem": failure, "cost": spent}
 
         return self._insist(job, read_end, "what a question cost cannot be read")
@@ -238,7 +239,7 @@ class Runner:
                 return action()
             except LedgerError as error:
                 self._log.failed(event, error, job=job.id)
-                if self._ending.wait(PAUSE):
+                if self._ending.wait(STORE_PAUSE):
                     return None
 
     def _find_entry(self, job: Job) -> Entry | None:
@@ -283,7 +284,7 @@ class Runner:
                 self.recover()
             except Exception as error:
                 self._log.failed("questions of a dead server were left open", error)
-                pause = PAUSE
+                pause = STORE_PAUSE
             self._ending.wait(pause)
 
     def recover(self) -> None:
@@ -308,7 +309,7 @@ class Runner:
             return {"state": JobState.QUEUED, "server": None, "started_at": None, "hold": None}
         if entry.kind is EntryKind.SETTLE:
             return self._answer_changes(job, entry)
-        return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._cost_of_entry(entry)}
+        return {"state": JobState.LOST, "problem": problem("lost", LOST_JOB), "cost": self._cost_of_entry(entry)}
 
     def _answer_changes(self, job: Job, settle: Entry) -> dict[str, Any]:
         answer = self._jobs.record_answer(job, settle)
@@ -321,7 +322,7 @@ class Runner:
         return cost(share, f"{cost_text} of the budget of {entry.account.analyst}{suffix}", left=left)
 
 
-NOTHING = cost(0.0, "nothing was charged")
+FREE = cost(0.0, "nothing was charged")
 _CLOSED_NOW = problem("unavailable", CLOSED)
 
 
@@ -329,7 +330,7 @@ def cost_of(release: Release) -> dict[str, Json]:
     """Return what a question cost, as its receipt states it."""
     receipt = release.charged
     if receipt is None:
-        return NOTHING
+        return FREE
     fields = receipt.to_dict()
     names = ("share", "left", "questions_left", "repeated")
     return {**{name: fields.get(name) for name in names}, "sentence": receipt.sentence}

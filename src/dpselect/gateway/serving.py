@@ -9,7 +9,7 @@ from dpselect.errors import OutputError
 from dpselect.gateway.settings.server import ServerSettings
 from dpselect.gateway.web.guards import App
 
-HEADERS = 32 * 1024  # bytes of a request's head
+MAX_HEAD_BYTES = 32 * 1024  # bytes of a request's head
 IDLE = 15  # seconds for which a connection is kept
 _LEAVING = 25  # seconds in which open requests may end
 
@@ -50,7 +50,7 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
         server_header=False,
         date_header=True,
         proxy_headers=False,  # who is believed is a matter of the settings
-        h11_max_incomplete_event_size=HEADERS,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=_LEAVING,
     )

@@ -20,9 +20,9 @@ from dpselect.draws import fresh_key
 from dpselect.gateway.jobs import NEXT, Job, JobState, cost
 from dpselect.gateway.problems import PUT_BACK_DETAIL, problem
 from dpselect.gateway.tables import (
-    COLUMNS,
+    JOB_COLUMNS,
+    JOB_FIELDS,
     MICRO,
-    NAMES,
     changed_cells,
     job_of,
     lock_number,
@@ -114,11 +114,11 @@ class Jobs:
         `admit` raises if the job would be one too many: it reads this table in the transaction that adds the job, so
         that no other thread or process adds one in between.
         """
-        placeholders = ", ".join("?" * len(NAMES))
+        placeholders = ", ".join("?" * len(JOB_FIELDS))
         with self._using(writing=True, durable=True) as store:
             if admit is not None:
                 admit()
-            store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({placeholders})", row_of(job))
+            store.run(f"INSERT INTO job ({JOB_COLUMNS}) VALUES ({placeholders})", row_of(job))
 
     def find(self, number: str) -> Job | None:
         """Return the job of this id."""
@@ -224,7 +224,7 @@ class Jobs:
 
     def _begin(self, store: Store, number: str) -> Job:
         """Start a job, and return it as it runs from now on."""
-        job = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (number,))[0])
+        job = job_of(store.run(f"SELECT {JOB_COLUMNS} FROM job WHERE id = ?", (number,))[0])
         changes = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
         started_job, new_cells = changed_cells(job, {**changes, "slips": self._slips_of(store, job.data)})
         assignments = ", ".join(f"{name} = ?" for name in new_cells)
@@ -301,7 +301,7 @@ class Jobs:
 
     def _select(self, clause: str, values: Sequence[Cell]) -> list[Job]:
         with self._using() as store:
-            return [job_of(row) for row in store.run(f"SELECT {COLUMNS} FROM job {clause}", values)]
+            return [job_of(row) for row in store.run(f"SELECT {JOB_COLUMNS} FROM job {clause}", values)]
 
     # ---- answers --------------------------------------------------------------------------------------------
 

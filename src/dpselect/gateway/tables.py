@@ -20,7 +20,7 @@ if sys.platform != "win32":
 
 _LOCK = "gateway.lock"
 _SCHEMA = "dpselect_gateway"
-_TABLES = (
+_CREATE_TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
         id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
         state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL,
@@ -39,25 +39,25 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
-_WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
-NAMES = [field.name for field in fields(Job)]
-COLUMNS = ", ".join(NAMES)
-_JSON = ("body", "cost", "problem")
-_TIMES = ("asked_at", "tick", "started_at")
+_INTEGER_TYPES = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
+JOB_FIELDS = [field.name for field in fields(Job)]
+JOB_COLUMNS = ", ".join(JOB_FIELDS)
+_JSON_FIELDS = ("body", "cost", "problem")
+_TIME_FIELDS = ("asked_at", "tick", "started_at")
 MICRO = 1_000_000
 
 
 def row_of(job: Job) -> list[str | int | None]:
     """Return a job as a row. Times are whole microseconds, so that every store keeps them alike."""
-    return [_format_cell(name, getattr(job, name)) for name in NAMES]
+    return [_format_cell(name, getattr(job, name)) for name in JOB_FIELDS]
 
 
 def _format_cell(name: str, value: object) -> str | int | None:
     if value is None:
         return None
-    if name in _JSON:
+    if name in _JSON_FIELDS:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    if name in _TIMES and isinstance(value, (int, float)):
+    if name in _TIME_FIELDS and isinstance(value, (int, float)):
         return round(value * MICRO)
     if isinstance(value, bool):
         return int(value)
@@ -66,10 +66,10 @@ def _format_cell(name: str, value: object) -> str | int | None:
 
 def job_of(row: tuple[object, ...]) -> Job:
     """Return the job of a row that `row_of` wrote."""
-    values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
-    for name in _JSON:
+    values: dict[str, Any] = dict(zip(JOB_FIELDS, row, strict=True))
+    for name in _JSON_FIELDS:
         values[name] = None if values[name] is None else json.loads(values[name])
-    for name in _TIMES:
+    for name in _TIME_FIELDS:
         values[name] = None if values[name] is None else values[name] / MICRO
     return Job(**(values | {"state": JobState(values["state"]), "fresh": bool(values["fresh"])}))
 
@@ -147,10 +147,10 @@ def _store_lock(store: Store) -> Iterator[None]:
 
 def _make_tables(store: Store) -> None:
     """Make the tables that are not there yet."""
-    for statement in _TABLES[:-1]:
-        store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
+    for statement in _CREATE_TABLES[:-1]:
+        store.run(statement.replace("{whole}", _INTEGER_TYPES[store.dialect]))
     if not store.run("SELECT id FROM meta"):
         begin = "BEGIN IMMEDIATE" if store.dialect is StoreDialect.SQLITE else "BEGIN"
         store.run(begin)
-        store.run(_TABLES[-1])
+        store.run(_CREATE_TABLES[-1])
         store.run("COMMIT")

@@ -20,11 +20,11 @@ from dpselect.forecast import WorkBound
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
-_SETTLING = 0.25  # of a tick, in which an answer is settled
-MAX_TURN_SECONDS = 0.5  # seconds of it
+_SETTLING_SHARE = 0.25  # of a tick, in which an answer is settled
+MAX_SETTLING_SECONDS = 0.5
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
-LOOK = 0.05  # seconds between two looks whether somebody is late
+SECONDS_BETWEEN_TURNS = 0.05  # seconds between two looks whether somebody is late
 
 
 def window(work: WorkBound, tick: float, workers: int) -> float:
@@ -32,7 +32,7 @@ def window(work: WorkBound, tick: float, workers: int) -> float:
 
     Workers and the threads that price questions share one interpreter, however many processors there are.
     """
-    seconds = work.here * (workers + THREADS) + work.rows * workers
+    seconds = work.python_seconds * (workers + THREADS) + work.engine_seconds * workers
     return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 
@@ -42,12 +42,12 @@ class Turn:
 
     tick: float
     slips: int = 0  # of the data
-    missed: int = 0  # how often this question was late
+    times_late: int = 0  # how often this question was late
     began: float = field(default_factory=time.monotonic)
-    ready: bool = False  # is there something to settle?
-    over: bool = False  # has its work ended?
-    ended: bool = False  # has it ended for who asked, while its work goes on?
-    read: bool = False  # may rows have been read?
+    is_ready: bool = False  # is there something to settle?
+    work_ended: bool = False  # has its work ended?
+    ended_for_asker: bool = False  # has it ended for who asked, while its work goes on?
+    may_have_read: bool = False  # may rows have been read?
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -57,38 +57,43 @@ class Turn:
         return self.tick * 2.0**self.slips
 
     @property
-    def settling(self) -> float:
+    def settles_at(self) -> float:
         """The time at which its answer is settled."""
-        return self.began + self.window - min(self.window * _SETTLING, MAX_TURN_SECONDS)
+        return self.began + self.window - min(self.window * _SETTLING_SHARE, MAX_SETTLING_SECONDS)
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """True if there is nothing to settle at the time to settle it."""
-        working = self.read and not self.ready and not self.over and not self.given_up
-        return working and self.now() >= self.settling
+        working = self.may_have_read and not self.is_ready and not self.work_ended and not self.is_given_up
+        return working and self.now() >= self.settles_at
 
     @property
-    def given_up(self) -> bool:
+    def is_given_up(self) -> bool:
         """True if the question was late twice."""
-        return self.missed > 1
+        return self.times_late > 1
 
     @property
-    def gone(self) -> bool:
+    def is_abandoned(self) -> bool:
         """True if it is given up and its window is over, while its work goes on."""
-        return self.given_up and not self.over and not self.ended and self.now() >= self.began + self.window
+        return (
+            self.is_given_up
+            and not self.work_ended
+            and not self.ended_for_asker
+            and self.now() >= self.began + self.window
+        )
 
     def check(self, _: float | None = None) -> None:
         """End the work of a question that was late twice; engines call this while they work."""
-        if self.given_up:
+        if self.is_given_up:
             raise TooLateError
 
     def wait_to_settle(self) -> None:
         """Wait until answers are settled; raise TooLateError if this one is too late."""
-        while self.now() >= self.settling:  # late, which is told at its time, and moves that moment
+        while self.now() >= self.settles_at:  # late, which is told at its time, and moves that moment
             self.check()
-            self.sleep(LOOK)
-        self.ready = True
-        self._until(lambda: self.settling)
+            self.sleep(SECONDS_BETWEEN_TURNS)
+        self.is_ready = True
+        self._until(lambda: self.settles_at)
         self.check()
 
     def wait(self) -> None:
@@ -98,7 +103,7 @@ class Turn:
     def _until(self, moment: Callable[[], float]) -> None:
         """Sleep until a moment, which may move away meanwhile."""
         while (left := moment() - self.now()) > 0:
-            self.sleep(min(left, LOOK))
+            self.sleep(min(left, SECONDS_BETWEEN_TURNS))
 
 
 class TimedBudget(LedgerBudget):
@@ -129,7 +134,7 @@ class TimedBudget(LedgerBudget):
         def note_hold(reservation: Reservation) -> None:
             self._hold = reservation.number
             self._note(hold=reservation.number)
-            self._turn.read = True
+            self._turn.may_have_read = True
 
         def ask_in_time() -> Release:
             try:

@@ -15,15 +15,15 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState, moment
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.kinds import ANY, Role
+from dpselect.gateway.settings.kinds import ANY_CONDITION, Role
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.settings.values import DataSettings
 from dpselect.gateway.web.replies import Data
 from dpselect.ledger import Account, DataAccount, Ledger, periods_between, rounded_part
 from dpselect.release import Json
 
-OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
-LISTED = 1_000  # characters of a parameter that lists of questions have too
+RECORD_OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
+MAX_LISTED_CHARACTERS = 1_000  # characters of a parameter that lists of questions have too
 _NO_DATA = "There is no such data set, or you may not use it."
 _MOST_PERIODS = 60
 Body = dict[str, Json]
@@ -68,7 +68,7 @@ def data(settings: DataSettings, slips: int, account: DataAccount) -> Body:
         "title": settings.title or settings.name,
         "unit": account.unit,
         "promise": _format_amount(account.promise),
-        "filters": {name: ANY if values is None else values for name, values in declared["filters"].items()},
+        "filters": {name: ANY_CONDITION if values is None else values for name, values in declared["filters"].items()},
         "sizes": {**declared["sizes"], "rows": settings.sizes.all_rows, "bytes": settings.sizes.all_bytes},
         "timezone": settings.timezone if settings.period is not None else None,
         "periods": [*periods(settings, datetime.now(UTC))],
@@ -125,7 +125,7 @@ def answers(gateway: Gateway, person: Person, limit: int = 200) -> list[Body]:
 
 def _without_long_parameters(body: Mapping[str, Json]) -> Body:
     """Return a question for a list: without long parameters, or one person's would fill everybody's lists."""
-    return {name: value for name, value in body.items() if len(json.dumps(value)) <= LISTED}
+    return {name: value for name, value in body.items() if len(json.dumps(value)) <= MAX_LISTED_CHARACTERS}
 
 
 # ---- budgets -------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def _limit_to_data(person: Person, findings: Any, names: Collection[str], ledger
     if person.data is None:
         return dict(findings)
     entries = sum(entry.account.dataset in names for entry in ledger.entries())
-    return {**findings, "problems": [OF_ALL] if findings["problems"] else [], "entries": entries}
+    return {**findings, "problems": [RECORD_OF_ALL] if findings["problems"] else [], "entries": entries}
 
 
 # ---- of the server itself ------------------------------------------------------------------------------------

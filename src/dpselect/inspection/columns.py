@@ -44,10 +44,10 @@ from dpselect.inspection.fitting_types import (
 )  # fmt: skip
 from dpselect.inspection.parts import KEYS, Part, format_error
 
-_COLUMNS = 200  # of a source that are inspected
+_MAX_COLUMNS = 200  # of a source that are inspected
 _AT_ONCE = 16  # columns of one query
-_NUMBER = quoted(f"{TYPE_MARK}row")
-_TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", ZONED, "TIMESTAMPTZ_NS"})
+_ROW_NUMBER = quoted(f"{TYPE_MARK}row")
+_TIME_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", ZONED, "TIMESTAMPTZ_NS"})
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Columns:
                     dict.fromkeys((*self._intended_use.columns, *part.scan.folders, *(key for key, _ in keys)))
                 )
             for name in dict.fromkeys(
-                (*(name for name in self._intended_use.columns if name in part_columns), *part_columns[:_COLUMNS])
+                (*(name for name in self._intended_use.columns if name in part_columns), *part_columns[:_MAX_COLUMNS])
             ):
                 column = columns.setdefault(name, _Column())
                 try:
@@ -166,9 +166,9 @@ class Columns:
                 yield f"column {name}: FAILS: {message}"
             if column.types:
                 yield f"column {name}: {self._describe(name, column)}{self._files_without(column)}"
-        if column_counts := [len(part.scan.names) for part in self._parts if len(part.scan.names) > _COLUMNS]:
+        if column_counts := [len(part.scan.names) for part in self._parts if len(part.scan.names) > _MAX_COLUMNS]:
             yield (
-                f"of {max(column_counts):,} columns only the first {_COLUMNS} and those that are asked for were "
+                f"of {max(column_counts):,} columns only the first {_MAX_COLUMNS} and those that are asked for were "
                 "looked at"
             )
         if any(column.is_text and name not in self._intended_use.types for name, column in self._columns.items()):
@@ -245,7 +245,7 @@ class Columns:
                 if sql_type is not None:
                     missing_by_type[DeclaredType(sql_type)] = self._count_missing(column, name, DeclaredType(sql_type))
         if not missing_by_type:
-            are_times = {base_type(sql_type) for sql_type in types} <= _TIMES
+            are_times = {base_type(sql_type) for sql_type in types} <= _TIME_TYPES
             hint = (
                 "; TIME(zone='...') says where the clocks stood that showed times without a zone" if are_times else ""
             )
@@ -273,7 +273,7 @@ class Columns:
         for part, sql_type in column.types:
             quoted_name = quoted(name)
             condition = f"{quoted_name} IS NOT NULL AND {condition_of_type[sql_type]}"
-            rows = f"CASE WHEN {condition} THEN {_NUMBER} END"
+            rows = f"CASE WHEN {condition} THEN {_ROW_NUMBER} END"
             counts_sql = f"count({quoted_name}), count({rows}), min({rows})"
             part_values, part_missing, _ = part.count(self._workspace, [name], counts_sql, _with_row_numbers)
             missing_values.values += part_values
@@ -293,7 +293,7 @@ class Columns:
 
     def _describe_unreadable(self, name: str, column: _Column) -> str:
         """Describe values of a declared type that are missing nevertheless."""
-        checked = FLOATS | _TIMES
+        checked = FLOATS | _TIME_TYPES
         if not any(base_type(sql_type) in checked for sql_type in column.by_type):
             return ""
         condition_of_type = {
@@ -311,7 +311,7 @@ class Columns:
 
 
 def _with_row_numbers(source: str) -> str:
-    return f"(SELECT *, row_number() OVER () AS {_NUMBER} FROM {source})"
+    return f"(SELECT *, row_number() OVER () AS {_ROW_NUMBER} FROM {source})"
 
 
 def _type_as_read(sql_type: str) -> str:

@@ -17,9 +17,9 @@ POINT, COMMA = number_type(thousands=","), number_type(decimal=",", thousands=".
 _COMMA_ALONE = number_type(decimal=",")
 _ZONED_TIME = time_type(zone="UTC")
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
-_FORMATS = tuple(time_type(format=day + clock) for day in _DAYS for clock in ("", " %H:%M", " %H:%M:%S"))
-_PLAIN = tuple(DeclaredType(one) for one in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", ZONED, "BOOLEAN"))
-_CANDIDATE_TYPES = (*_PLAIN, POINT, COMMA, _COMMA_ALONE, _ZONED_TIME, *_FORMATS)
+_TIME_FORMATS = tuple(time_type(format=day + clock) for day in _DAYS for clock in ("", " %H:%M", " %H:%M:%S"))
+_PLAIN_TYPES = tuple(DeclaredType(name) for name in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", ZONED, "BOOLEAN"))
+_CANDIDATE_TYPES = (*_PLAIN_TYPES, POINT, COMMA, _COMMA_ALONE, _ZONED_TIME, *_TIME_FORMATS)
 _NUMBER_START = "^[ ]*[+-]?[.,]?[0-9]"
 """The start of every number and every time. Most texts differ, so few are compared with every pattern."""
 _SINCE, _UNTIL = 946_684_800, 4_102_444_800  # the seconds from 1970 to 2000 and to 2100
@@ -38,8 +38,8 @@ _MARKS: Mapping[str, str] = {
     "zero before": _contains("^[ ]*[+-]?0[0-9]"),
     "zero and point": _contains("^[ ]*[+-]?0[.][0-9]"),
     "zero and comma": _contains("^[ ]*[+-]?0,[0-9]"),
-    "other form": f"CAST({read_value('{}', 'VARCHAR', _PLAIN[0], '')} AS VARCHAR) <> {{}}",
-    **{unit: f"{read_value('{}', 'VARCHAR', _PLAIN[0], '')} {inside}" for unit, inside in EPOCHS.items()},
+    "other form": f"CAST({read_value('{}', 'VARCHAR', _PLAIN_TYPES[0], '')} AS VARCHAR) <> {{}}",
+    **{unit: f"{read_value('{}', 'VARCHAR', _PLAIN_TYPES[0], '')} {inside}" for unit, inside in EPOCHS.items()},
 }
 
 
@@ -175,17 +175,19 @@ def _propose_for_values(fit: Fit, *, is_time: bool, is_user: bool) -> Proposal:
 
 def _count_reads(fit: Fit) -> dict[DeclaredType, int]:
     """Count the values that each type reads, in the order in which types are proposed."""
-    reads = {_PLAIN[0]: fit.count_read_as(_PLAIN[0])}
+    reads = {_PLAIN_TYPES[0]: fit.count_read_as(_PLAIN_TYPES[0])}
     if (of_points := fit.exact_number_type(".")).startswith("DECIMAL"):
         reads[DeclaredType(of_points)] = fit.count_marked("decimal")
-    reads |= {candidate: fit.count_read_as(candidate) for candidate in _PLAIN[1:2]}
+    reads |= {candidate: fit.count_read_as(candidate) for candidate in _PLAIN_TYPES[1:2]}
     if not fit.count_marked("zero and comma"):
         reads[number_type(of_points, thousands=",")] = fit.count_read_as(POINT)
     if not fit.count_marked("zero and point"):
         of_commas = fit.exact_number_type(",")
         reads[number_type(of_commas, decimal=",")] = fit.count_read_as(_COMMA_ALONE)
         reads[number_type(of_commas, decimal=",", thousands=".")] = fit.count_read_as(COMMA)
-    return reads | {candidate: fit.count_read_as(candidate) for candidate in (*_PLAIN[2:], _ZONED_TIME, *_FORMATS)}
+    return reads | {
+        candidate: fit.count_read_as(candidate) for candidate in (*_PLAIN_TYPES[2:], _ZONED_TIME, *_TIME_FORMATS)
+    }
 
 
 def _two_readings(fit: Fit, best_types: Sequence[DeclaredType]) -> tuple[DeclaredType, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dpselect.engines.duckdb.database import OwnersRows
 from dpselect.engines.duckdb.workspace import Row
 
-_SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
+_QUANTILES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
 def row_findings(view: OwnersRows) -> Iterator[str]:
@@ -27,7 +27,7 @@ def row_findings(view: OwnersRows) -> Iterator[str]:
     yield f"rows: {rows:,}"
     for condition_name, number in zip(view.conditions, failing, strict=True):
         yield f"rows {condition_name}: {number:,}"
-    quantiles = f"quantile_disc(n, [{', '.join(map(str, _SHARES))}])"
+    quantiles = f"quantile_disc(n, [{', '.join(map(str, _QUANTILES))}])"
     ((users, pairs, spread),) = ask(
         lambda source: (
             f"SELECT count(*), coalesce(sum(n), 0)::BIGINT, {quantiles} "
@@ -41,6 +41,7 @@ def row_findings(view: OwnersRows) -> Iterator[str]:
     if users:
         minimum, *larger_quantiles = spread
         shares = (
-            f"{share:.0%} have at most {number:,}" for share, number in zip(_SHARES[1:], larger_quantiles, strict=True)
+            f"{share:.0%} have at most {number:,}"
+            for share, number in zip(_QUANTILES[1:], larger_quantiles, strict=True)
         )
         yield f"items of a user: at least {minimum:,}; {', '.join(shares)}"

@@ -13,10 +13,10 @@ from dpselect.engines.values import MAX_VALUE_BYTES
 Fault = str | None
 TOO_LONG = f"longer than {MAX_VALUE_BYTES >> 20} MiB"
 NOT_UTF8 = "not UTF-8"
-BLANK = "blank"
+BLANK_LINE = "blank"
 NO_RECORD = "not one JSON object"
 # Escapes of whole characters; of two that are halves the first and then the second.
-_WHOLE = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?![dD][89a-fA-F]))*+", re.DOTALL)
+_WHOLE_ESCAPES = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?![dD][89a-fA-F]))*+", re.DOTALL)
 NOT_WELL_FORMED = "with a quote that has no other, or with text after a quote"
 
 
@@ -50,7 +50,7 @@ def csv_judge(header: Header) -> Callable[[str], Fault]:
 
     def judge(line: str) -> Fault:
         if not line and len(header.names) > 1:
-            return BLANK
+            return BLANK_LINE
         line_fields = split_fields(line.encode(), header.delimiter)
         if not line_fields:
             return NOT_WELL_FORMED
@@ -71,7 +71,7 @@ def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
         try:
             record = json.loads(line)
             line.encode()
-            if isinstance(record, dict) and _WHOLE.fullmatch(line):
+            if isinstance(record, dict) and _WHOLE_ESCAPES.fullmatch(line):
                 return None
         except (ValueError, RecursionError):
             pass

@@ -20,15 +20,15 @@ from dpselect._ground.keys import Key, composite_columns, format_key, key_from_t
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came
 
-EVERYBODY = ""  # as an analyst: all of them together
+ALL_ANALYSTS = ""  # as an analyst: all of them together
 ALWAYS = ""  # as a period: data have none
-_NO_DATA = ""  # as a data set: an entry is about the ledger itself
+_LEDGER_ITSELF = ""  # as a data set: an entry is about the ledger itself
 _MAX_NAME_LENGTH = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {_MAX_NAME_LENGTH} visible characters, with single spaces between words"
+_NAME_REQUIREMENT = f"be a text of 1 to {_MAX_NAME_LENGTH} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # Letters, marks and symbols that Unicode ignores by default or draws as a blank.
-_BLANK = frozenset(
+_BLANKS = frozenset(
     chr(point)
     for first, last in (
         (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164),
@@ -43,7 +43,7 @@ _UNIT_HINT = "a budget protects one unit: make another budget, or an account who
 def clean_name(parameter: str, name: object) -> str:
     """Return the name in NFC; ParameterError if a part of it is invisible."""
     if not isinstance(name, str) or not 1 <= len(name) <= _MAX_NAME_LENGTH:
-        raise ParameterError(parameter, _MUST, came(name))
+        raise ParameterError(parameter, _NAME_REQUIREMENT, came(name))
     composed = unicodedata.normalize("NFC", name)
     if _is_clean(composed):
         return composed
@@ -51,7 +51,7 @@ def clean_name(parameter: str, name: object) -> str:
     hint = "remove spaces at its ends, and all but one between words"
     if invisible is not None:
         hint = f"leave out U+{ord(invisible):04X}, which is invisible or another kind of space"
-    raise ParameterError(parameter, _MUST, ascii(name)[:_MAX_NAME_LENGTH], hint)
+    raise ParameterError(parameter, _NAME_REQUIREMENT, ascii(name)[:_MAX_NAME_LENGTH], hint)
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +65,7 @@ def _is_clean(name: str) -> bool:
 
 
 def _is_invisible(character: str) -> bool:
-    return character != " " and (unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _BLANK)
+    return character != " " and (unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _BLANKS)
 
 
 @check_keywords
@@ -97,24 +97,24 @@ class Account:
     @staticmethod
     def from_stored(dataset: str, analyst: str) -> Account:
         """Return an account with exactly the names that a ledger has; ValueError for names that are never written."""
-        if not _is_clean(dataset) or not (analyst == EVERYBODY or _is_clean(analyst)):
+        if not _is_clean(dataset) or not (analyst == ALL_ANALYSTS or _is_clean(analyst)):
             raise ValueError("no such name is given")
         return Account._with_names(dataset, analyst)
 
     @staticmethod
     def for_ledger() -> Account:
         """Return the account of entries about the ledger itself."""
-        return Account._with_names(_NO_DATA, EVERYBODY)
+        return Account._with_names(_LEDGER_ITSELF, ALL_ANALYSTS)
 
     @staticmethod
     def for_everybody(dataset: str) -> Account:
         """Return the account of all analysts of a data set together, which keeps the promise."""
-        return Account._with_names(clean_name("data", dataset), EVERYBODY)
+        return Account._with_names(clean_name("data", dataset), ALL_ANALYSTS)
 
     @property
     def everybody(self) -> Account:
         """The account of all analysts of the same data together."""
-        return Account._with_names(self.dataset, EVERYBODY)
+        return Account._with_names(self.dataset, ALL_ANALYSTS)
 
     @staticmethod
     def _with_names(dataset: str, analyst: str) -> Account:
@@ -125,7 +125,7 @@ class Account:
         return account
 
     def __str__(self) -> str:
-        return repr(self.dataset) if self.analyst == EVERYBODY else f"{self.analyst!r} on {self.dataset!r}"
+        return repr(self.dataset) if self.analyst == ALL_ANALYSTS else f"{self.analyst!r} on {self.dataset!r}"
 
 
 def computer_user() -> str:

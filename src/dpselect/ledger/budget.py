@@ -218,7 +218,7 @@ def _compared_periods(plan: object) -> Sequence[str]:
     """Return the periods with which a question, or that of a release, compares its own."""
     if isinstance(plan, Release):
         return [name for name in str(plan.privacy.parameters.get("compared_with", "")).split(", ") if name]
-    periods: Sequence[str] = getattr(plan, "others", ())
+    periods: Sequence[str] = getattr(plan, "compared_periods", ())
     return periods
 
 

@@ -15,8 +15,8 @@ from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
 _DECIMAL_PLACES = 30
-_GRID = 10**_DECIMAL_PLACES
-_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{_DECIMAL_PLACES}}}", re.ASCII)
+_CHARGE_STEPS = 10**_DECIMAL_PLACES
+_CHARGE_TEXT = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{_DECIMAL_PLACES}}}", re.ASCII)
 
 
 _AS_EPSILON = Fraction(-1)  # the default divergence: replaced by epsilon
@@ -38,7 +38,7 @@ class Charge:
         if self.renyi is _AS_EPSILON:
             object.__setattr__(self, "renyi", self.epsilon)
         for part in (self.epsilon, self.delta, self.renyi):
-            if part.numerator < 0 or _GRID % part.denominator:
+            if part.numerator < 0 or _CHARGE_STEPS % part.denominator:
                 raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.round_up")
 
     @staticmethod
@@ -110,21 +110,21 @@ class Ceiling:
 
 def _round_up(number: Fraction) -> Fraction:
     """Return the smallest multiple of 10^-30 that is at least the number."""
-    return Fraction(-(-number.numerator * _GRID // number.denominator), _GRID)
+    return Fraction(-(-number.numerator * _CHARGE_STEPS // number.denominator), _CHARGE_STEPS)
 
 
 def format_decimal(number: Fraction) -> str:
     """Format a number with 30 digits after the point, as it is stored."""
-    integer_part, fraction_part = divmod(number.numerator * (_GRID // number.denominator), _GRID)
+    integer_part, fraction_part = divmod(number.numerator * (_CHARGE_STEPS // number.denominator), _CHARGE_STEPS)
     return f"{integer_part}.{fraction_part:0{_DECIMAL_PLACES}d}"
 
 
 @lru_cache(maxsize=1024)  # most amounts are read many times
 def parse_decimal(text: str) -> Fraction:
     """Parse a number that was stored; ValueError for any other text."""
-    if not _DECIMAL.fullmatch(text):
+    if not _CHARGE_TEXT.fullmatch(text):
         raise ValueError("no amount")
-    return Fraction(int(text.replace(".", "")), _GRID)
+    return Fraction(int(text.replace(".", "")), _CHARGE_STEPS)
 
 
 def format_amount(number: Fraction) -> str:

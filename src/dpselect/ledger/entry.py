@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground.processes import process_identity, refuse_copy
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
+from dpselect.ledger.account import ALL_ANALYSTS, ALWAYS, Account
 from dpselect.ledger.charge import Charge, format_decimal
 from dpselect.ledger.standing import DataAccount
 from dpselect.ledger.terms import Chain, parse_chain, parse_data_terms, parse_granter, parse_parts
@@ -97,7 +97,7 @@ class Entry:
         if self.kind is EntryKind.DATA:
             parse_data_terms(self.account.dataset, self.charge, self.terms or "")
             return
-        if self.account.analyst == EVERYBODY:
+        if self.account.analyst == ALL_ANALYSTS:
             raise ValueError("nobody")
         if self.terms is not None:
             by = parse_granter(self.terms)

@@ -9,7 +9,7 @@ from dpselect._ground.parameters import suggest
 from dpselect._ground.periods import Periods
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
+from dpselect.ledger.account import ALL_ANALYSTS, ALWAYS, Account
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chain_entry, hash_question
 from dpselect.ledger.port import VERIFY_HINT, Row, Store
@@ -184,16 +184,16 @@ class Journal:
     def used(self, account: Account, period: str) -> tuple[Usage, Usage]:
         """Return what the analyst used in the period, and what all did. Both have a row for ALWAYS from the start."""
         used_by_analyst: dict[str, Usage] = {}
-        for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
+        for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, ALL_ANALYSTS)):
             owner, row_period, usage = self._parse(f"what {account} used", parse_used, row)
             if (
                 owner.dataset != account.dataset
                 or row_period != period
-                or owner.analyst not in (EVERYBODY, account.analyst)
+                or owner.analyst not in (ALL_ANALYSTS, account.analyst)
             ):
                 raise self._damage_error(f"the usage of {account} belongs to another account")
             used_by_analyst[owner.analyst] = usage
-        own_usage, all_usage = used_by_analyst.get(account.analyst), used_by_analyst.get(EVERYBODY)
+        own_usage, all_usage = used_by_analyst.get(account.analyst), used_by_analyst.get(ALL_ANALYSTS)
         if (all_usage is None and own_usage is not None) or (period == ALWAYS and None in (own_usage, all_usage)):
             raise self._damage_error(f"the usage of {account} is missing")
         return own_usage or Usage(), all_usage or Usage()

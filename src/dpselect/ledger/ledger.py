@@ -299,7 +299,8 @@ class Ledger:
 
     def promise_standings(self, account: Account, during: Periods | None = None) -> list[Standing]:
         """Return how an owner stands: as if the whole promise for the data were their quota."""
-        data, used = next(one for one in self.data_accounts() if one[0].dataset == account.dataset)
+        accounts = ((data, used) for data, used in self.data_accounts() if data.dataset == account.dataset)
+        data, used = next(accounts)
         periods = [ALWAYS] if during is None else during.names
         usages = [(used.get(name, Usage()), name) for name in periods]
         return [Standing(account, data, data.total, usage, usage, period) for usage, period in usages]

@@ -37,11 +37,11 @@ class MemoryAccount:
         self._is_promise_settled = False  # the first question may change what is set apart
         self._answers: dict[str, str] = {}  # archived, since a caller may alter a release
         self._lock = threading.Lock()
-        self._home = process_identity()
+        self._process = process_identity()
 
     def check_process(self) -> None:
         """Refuse another process, before the lock, which a fork may have copied locked."""
-        if self._home != process_identity():
+        if self._process != process_identity():
             raise BudgetError("the budget belongs to another process", "make one in this process")
 
     def promise_for(self, plan: Priced | Stated) -> Promise:

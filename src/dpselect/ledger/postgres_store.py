@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-_SETTINGS = (
+_SESSION_SETTINGS = (
     "SET search_path = dpselect, pg_temp",
     f"SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'",
     f"SET idle_in_transaction_session_timeout = '{LOCK_TIMEOUT_SECONDS}s'",  # of a client that hangs
@@ -36,7 +36,7 @@ _SETTINGS = (
     "WHERE current_setting('synchronous_commit') IN ('off', 'local')",
 )
 # A silent network is noticed within about a minute. Settings in the address come first.
-_CONNECTION = {
+_CONNECTION_OPTIONS = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -64,7 +64,7 @@ class PostgresStore:
         self.location = location
         self._connection = connection
         leave_to_parent(self)
-        for setting in _SETTINGS:
+        for setting in _SESSION_SETTINGS:
             self.run(setting)
 
     @property
@@ -154,7 +154,7 @@ def open_postgres(url: str) -> PostgresStore:
     location = _format_location(address_parts)
     try:
         address = make_conninfo(
-            url, **{name: value for name, value in _CONNECTION.items() if name not in address_parts}
+            url, **{name: value for name, value in _CONNECTION_OPTIONS.items() if name not in address_parts}
         )
         connection = psycopg.connect(address, autocommit=True)
     except psycopg.Error:
@@ -184,7 +184,7 @@ def _format_location(address_parts: dict[str, str | int | None]) -> str:
     return f"postgresql://{address_parts.get('host') or 'localhost'}{port}/{address_parts.get('dbname') or ''}"
 
 
-_LOST = (
+_LOST_CONNECTION = (
     "lost its connection: it is unknown whether the last step was recorded",
     "open the ledger again and look at its history",
 )
@@ -198,11 +198,11 @@ _DAMAGED = ("is damaged", VERIFY_HINT)
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _SENTENCES: dict[str, tuple[str, str | None]] = {
-    "08": _LOST,
-    "57P01": _LOST,
-    "57P02": _LOST,
-    "57P03": _LOST,
-    "25P03": _LOST,
+    "08": _LOST_CONNECTION,
+    "57P01": _LOST_CONNECTION,
+    "57P02": _LOST_CONNECTION,
+    "57P03": _LOST_CONNECTION,
+    "25P03": _LOST_CONNECTION,
     "3F000": _ABSENT,
     "42P01": _ABSENT,
     "42703": _ABSENT,

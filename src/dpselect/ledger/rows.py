@@ -7,7 +7,7 @@ import json
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect.ledger.account import EVERYBODY, Account
+from dpselect.ledger.account import ALL_ANALYSTS, Account
 from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
 from dpselect.ledger.entry import LEDGER_KINDS, Entry, EntryKind, hash_question
 from dpselect.ledger.port import Cell, Row
@@ -71,7 +71,7 @@ def parse_data_account(row: Row) -> DataAccount:
     _check_seal(row)
     try:
         return parse_data_terms(
-            _parse_account(row[0], EVERYBODY).dataset, _parse_charge(row[1], row[2]), _parse_text(row[3])
+            _parse_account(row[0], ALL_ANALYSTS).dataset, _parse_charge(row[1], row[2]), _parse_text(row[3])
         )
     except DamagedRowError:
         raise

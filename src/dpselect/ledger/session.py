@@ -28,7 +28,7 @@ class Session:
         self._store: Store | None = store
         self._journal = Journal(store)
         self._lock = threading.RLock()
-        self._home = process_identity()
+        self._process = process_identity()
 
     @contextmanager
     def reading(self) -> Iterator[Journal]:
@@ -54,7 +54,7 @@ class Session:
     @contextmanager
     def store(self) -> Iterator[Store]:
         """Hold the lock, and yield the store; LedgerError in a fork: SQLite's locks and sockets do not survive one."""
-        if self._home != process_identity():  # before the lock, which a fork may have copied locked
+        if self._process != process_identity():  # before the lock, which a fork may have copied locked
             raise LedgerError(
                 f"the ledger at {self.location} was opened in another process", "open it again in this one"
             )
@@ -71,7 +71,7 @@ class Session:
 
     def close(self) -> None:
         """Close the store; closing twice, or in a forked child, does nothing."""
-        if self._home != process_identity():  # without the lock: a fork may have copied it locked
+        if self._process != process_identity():  # without the lock: a fork may have copied it locked
             return
         with self._lock:
             store, self._store = self._store, None

@@ -95,7 +95,7 @@ _INTEGER_TYPES = {
     StoreDialect.SQLITE: "INTEGER",
     StoreDialect.POSTGRES: "BIGINT",
 }  # replaces {whole} below
-_TABLES = (
+_CREATE_TABLES = (
     """CREATE TABLE meta (
         id {whole} PRIMARY KEY CHECK (id = 1), version {whole} NOT NULL, ledger TEXT NOT NULL,
         entries {whole} NOT NULL, head TEXT NOT NULL
@@ -140,7 +140,7 @@ _APPEND_ONLY = {
     ),
 }
 # The store itself refuses the next entry, also from an older program that has it open.
-CLOSE = {
+CLOSE_TABLES = {
     StoreDialect.SQLITE: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
     "BEGIN SELECT RAISE(ABORT, 'the ledger is closed'); END",
     StoreDialect.POSTGRES: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
@@ -167,7 +167,7 @@ def rebuild_tables(store: Store, check: Callable[[], None]) -> None:
 
 
 def _make_tables(store: Store, version: int) -> None:
-    for statement in (*_TABLES, *_APPEND_ONLY[store.dialect]):
+    for statement in (*_CREATE_TABLES, *_APPEND_ONLY[store.dialect]):
         store.run(statement.replace("{whole}", _INTEGER_TYPES[store.dialect]))
     ledger = fresh_key().hex()
     store.run(_NEW_META, (version, ledger, genesis_digest(ledger, FORMAT)))

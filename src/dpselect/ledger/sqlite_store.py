@@ -29,7 +29,7 @@ from dpselect.ledger.port import (
     transact,
 )
 
-_SETTINGS = (
+_PRAGMAS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well
     "checkpoint_fullfsync=ON",
     "foreign_keys=ON",
@@ -245,7 +245,7 @@ def _connect(path: Path, uri_options: str) -> sqlite3.Connection:
         # Damaged bytes become text, which the digests then refuse.
         connection.text_factory = _text
         try:
-            for setting in _SETTINGS:
+            for setting in _PRAGMAS:
                 connection.execute(f"PRAGMA {setting}")
             connection.execute(
                 "SELECT count(*) FROM sqlite_master"

@@ -53,10 +53,10 @@ class Spending:
     def __init__(self, settle: Callable[[], object]) -> None:
         self._settle = settle
         self._once = threading.Lock()  # taken for good by the block: of two threads one runs it
-        self._home = process_identity()
+        self._process = process_identity()
 
     def __enter__(self) -> None:
-        if self._home != process_identity():  # before the block, since each child would release another answer
+        if self._process != process_identity():  # before the block, since each child would release another answer
             raise BudgetError("a stated price belongs to the process that reserved it", "call spend in this one")
         if not self._once.acquire(blocking=False):
             raise BudgetError("a stated price pays for one block, which has run already", "call spend again")

@@ -82,7 +82,7 @@ def _carry_over(source: Store, new: LedgerLocation) -> Entry:
             _check_whole(target, new_chain)
         closing = closing_entry(old, new_chain)
         journal.write(closing)
-        source.run(sql.CLOSE[source.dialect])
+        source.run(sql.CLOSE_TABLES[source.dialect])
     return closing
 
 

@@ -10,7 +10,7 @@ from dpselect._ground.parameters import suggest_parameter
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError
 from dpselect.release.release import Release
-from dpselect.remote.problems import LISTS
+from dpselect.remote.problems import WHERE_LISTED
 from dpselect.remote.remote import Remote
 from dpselect.remote.waiting import RUNNING, RemoteJob
 
@@ -19,7 +19,7 @@ APPROVAL = "approval"
 
 
 @dataclass(frozen=True)
-class Desk:
+class AgentDesk:
     """The requests that one person may send to a gateway, as in its HTTP. Failures are DpselectErrors."""
 
     described: Callable[[], list[Any]]
@@ -42,17 +42,17 @@ def is_open(job: Body) -> bool:
     return job["state"] in RUNNING and job["state"] != APPROVAL
 
 
-def remote_desk(remote: Remote) -> Desk:
+def remote_desk(remote: Remote) -> AgentDesk:
     """Return the desk of a gateway at an address. Each question has its own key, so a retry is not paid twice."""
     wire = remote.data().wire
-    return Desk(
-        remote.described,
-        remote.budget,
-        remote.answers,
-        remote.answer,
-        lambda body: dict(wire.post("/v1/price", body)),
-        lambda body: RemoteJob.parse(wire.post("/v1/questions", body, key=fresh_key().hex())).fields,
-        lambda job: RemoteJob.parse(wire.get(f"{RemoteJob.parse(job).path}?wait=25")).fields,
+    return AgentDesk(
+        described=remote.described,
+        budget=remote.budget,
+        answers=remote.answers,
+        answer=remote.answer,
+        price=lambda body: dict(wire.post("/v1/price", body)),
+        ask=lambda body: RemoteJob.parse(wire.post("/v1/questions", body, key=fresh_key().hex())).fields,
+        look=lambda job: RemoteJob.parse(wire.get(f"{RemoteJob.parse(job).path}?wait=25")).fields,
     )
 
 
@@ -61,7 +61,7 @@ def describe_error(error: DpselectError) -> str:
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."
     sentence = _use_json_words(error)
-    for phrase in ("GET /v1/data has", LISTS):  # as this process, and as a gateway, writes it
+    for phrase in ("GET /v1/data has", WHERE_LISTED):  # as this process, and as a gateway, writes it
         sentence = sentence.replace(phrase, "the tool data has")
     is_owners_right = "owner" in getattr(error, "must", "") and "double quotes" not in sentence
     return f"{'fix' if isinstance(error, ParameterError) and not is_owners_right else 'refused'}: {sentence}"

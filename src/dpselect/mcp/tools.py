@@ -10,7 +10,7 @@ from dpselect._ground import json_text
 from dpselect._ground.budget_parts import format_cost, format_left
 from dpselect._ground.parameters import one_of, whole_number
 from dpselect.errors import DpselectError, ParameterError, came
-from dpselect.mcp.desk import APPROVAL, Body, Desk, refuse_unknown
+from dpselect.mcp.desk import APPROVAL, AgentDesk, Body, refuse_unknown
 from dpselect.mcp.protocol import INVALID_PARAMS, MessageError, failure_result
 from dpselect.mcp.results import (
     CANNOT_TELL,
@@ -75,7 +75,7 @@ _DATA_KEYS = ("name", "title", "about", "unit", "items", "groups", "filters", "v
 class AgentTools:
     """The tools of one person."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: AgentDesk) -> None:
         self._desk = desk
         self._opened_settings: set[str] | None = None
 

@@ -11,18 +11,19 @@ if TYPE_CHECKING:
 
     from dpselect.queries.facts import Facts
     from dpselect.queries.parameters import Parameter, list_parameters, schemas, with_integers
-    from dpselect.queries.plan import PLANS, Paying, Plan, parse_parts, plan_class, plan_question
+    from dpselect.queries.plan import Plan
+    from dpselect.queries.planning import PLANS, Paying, parse_parts, plan_class, plan_question
 
 _HOMES = {
     "Facts": "facts",
-    "PLANS": "plan",
+    "PLANS": "planning",
     "Parameter": "parameters",
-    "Paying": "plan",
+    "Paying": "planning",
     "Plan": "plan",
     "list_parameters": "parameters",
-    "parse_parts": "plan",
-    "plan_class": "plan",
-    "plan_question": "plan",
+    "parse_parts": "planning",
+    "plan_class": "planning",
+    "plan_question": "planning",
     "schemas": "parameters",
     "with_integers": "parameters",
 }

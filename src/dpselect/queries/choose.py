@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from dpselect.engines import Engine
-    from dpselect.queries.groups import InGroups
+    from dpselect.queries.groups import PricedGroups
 
     Label = TypeVar("Label", default=Any)  # of a mapping; of other scores it cannot be known
 
@@ -59,7 +59,7 @@ class ChoosePlan(Plan):
 
     question: Choose | Scores
     mechanism: Any = field(init=False, repr=False, compare=False)
-    table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
+    priced_groups: PricedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def derive_fields(self) -> None:
         """Set the mechanism: of one choice, or of one in every group."""
@@ -91,10 +91,10 @@ class ChoosePlan(Plan):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
         refuse_large_domain(max_domain_size(domain) or 0, MAX_COUNTED_ITEMS)
-        table, mechanism = plan_groups(
+        priced_groups, mechanism = plan_groups(
             groups, self.requested_epsilon, self.delta, partial(ChoiceByGroup, method=self.method)
         )
-        set_fields(self, table=table)
+        set_fields(self, priced_groups=priced_groups)
         return mechanism.each
 
     @property
@@ -105,12 +105,12 @@ class ChoosePlan(Plan):
     @property
     def method(self) -> str:
         """The name of the method that answers."""
-        return EXPONENTIAL if self.how.name is None else str(self.how.name)
+        return EXPONENTIAL if self.requested_method.name is None else str(self.requested_method.name)
 
     @property
     def price(self) -> Privacy:
         """The price that any answer promises, and costs at most."""
-        return cast(Privacy, self.mechanism.privacy) if self.table is None else self.table.privacy
+        return cast(Privacy, self.mechanism.privacy) if self.priced_groups is None else self.priced_groups.privacy
 
     @property
     def accuracy(self) -> Accuracy:
@@ -129,8 +129,8 @@ class ChoosePlan(Plan):
         question_fields: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
         if isinstance(self.question, Choose):
             question_fields = {"domain": self.domain}
-            if self.in_groups is not None:
-                question_fields |= {"delta": self.delta, **self.in_groups.key_fields}
+            if self.resolved_groups is not None:
+                question_fields |= {"delta": self.delta, **self.resolved_groups.key_fields}
         return {
             "epsilon": self.epsilon,
             "method": self.method,
@@ -141,22 +141,22 @@ class ChoosePlan(Plan):
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.require_domain()
-        if self.table is not None:
-            return self._bind_draw_by_group(engine, self.table, cast(NamedDomain, domain))
+        if self.priced_groups is not None:
+            return self._bind_draw_by_group(engine, self.priced_groups, cast(NamedDomain, domain))
         engine.check(domain)
         return lambda draws, progress: self.draw(engine.grouped(domain, progress=progress), draws)
 
-    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: NamedDomain) -> BoundDraw:
+    def _bind_draw_by_group(self, engine: Engine, priced_groups: PricedGroups, domain: NamedDomain) -> BoundDraw:
         """Bind to the users of each group that have each item of the domain."""
         engine.check(domain, max_items=MAX_COUNTED_ITEMS)
-        find_groups = table.bind_groups(engine)
+        find_groups = priced_groups.bind_groups(engine)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
             groups, names = find_groups(draws, progress), engine.item_names(domain)
             if groups is None:
                 return self.draw_by_group(None, names, draws)
             return self.draw_by_group(
-                engine.counts_by(domain, table.groups.groups_per_user, groups, progress=progress), names, draws
+                engine.counts_by(domain, priced_groups.groups.groups_per_user, groups, progress=progress), names, draws
             )
 
         return draw
@@ -192,19 +192,19 @@ class ChoosePlan(Plan):
     def statement(self, *, is_place: bool = False) -> Statement:
         """State the promise; `is_place`: the item is a place in an array of scores."""
         name = type(self.mechanism).__name__
-        if self.table is not None:
+        if self.priced_groups is not None:
             parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
-            return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
+            return self.priced_groups.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
         parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
         return Statement.from_privacy(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
     def _accuracy_for(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""
         if candidates is None:
-            return accuracy.NOTHING
+            return accuracy.NO_ACCURACY
         gap = self.mechanism.gap(BETA, candidates)
         of_one = accuracy.chosen_item(gap, None if self.of_scores else self.scale)
-        return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
+        return of_one if self.priced_groups is None else self.priced_groups.accuracy(of_one, self.scale)
 
     @property
     def sentence(self) -> str:
@@ -215,7 +215,7 @@ class ChoosePlan(Plan):
             sensitivity=Fraction(self.mechanism.sensitivity),
             neighbors=self.price.neighbors,
         )
-        return sentence if self.table is None else f"In each group: {sentence[0].lower()}{sentence[1:]}"
+        return sentence if self.priced_groups is None else f"In each group: {sentence[0].lower()}{sentence[1:]}"
 
 
 @check_keywords

@@ -73,7 +73,7 @@ def _levels_to_json(value: Any) -> Json:
 
 
 LEVELS = ParameterKind(_as_tuple, "LEVELS", _levels_to_json)
-PARTS = ParameterKind(_as_tuple, "NUMBERS", _levels_to_json)
+LEVEL_SHARES = ParameterKind(_as_tuple, "NUMBERS", _levels_to_json)
 TOKENIZER = ParameterKind(_tokenizer, "TOKENIZER")
 
 
@@ -99,7 +99,9 @@ class Facts(ParameterSet):
         TOKENIZER, default=WORDS, help="for a text: `words`, `spaces`, `sentences`, or a pattern after `re:`"
     )
     lower: bool = param(FLAG, default=True, help="for a text: whether to lowercase it")
-    shares: Sequence[Number] | None = param(PARTS, default=None, help="for a text: how its levels share the price")
+    shares: Sequence[Number] | None = param(
+        LEVEL_SHARES, default=None, help="for a text: how its levels share the price"
+    )
 
     def check(self) -> None:
         """Refuse options of a text without n-grams; take single words where only a tokenizer is given."""

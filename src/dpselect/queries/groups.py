@@ -19,7 +19,7 @@ from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.questions.parts import Payment, ResolvedGroups
 from dpselect.questions.questions import Union
-from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, Accuracy
 from dpselect.release.answers.group_sentences import (
     GROUPS_LISTED,
     describe_finding,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
 FindGroups = Callable[[Draws, Progress | None], Any]
 """Returns the groups that are asked for, found now where nobody lists them; None where none were found."""
-SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
+SHARE_FOR_FINDING = Fraction(1, 6)  # of epsilon; measured: docs/results.md
 UNION_PARAMETERS = ("threshold", "cutoff", "rounds", "order")  # those of a set union that a statement has
 
 
@@ -46,7 +46,7 @@ class GroupFinder:
 
     epsilon: Fraction
     delta: Fraction
-    most: int
+    max_groups_per_user: int
     method: str
     union: Any
 
@@ -55,18 +55,20 @@ class GroupFinder:
         """Return the finder by the method that a union of these parameters takes."""
         from dpselect.queries.facts import Facts
         from dpselect.queries.union.plan import UnionPlan
-        from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
+        from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-            raise ParameterError("epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE))
+            raise ParameterError(
+                "epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE_FOR_FINDING)
+            )
         payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=max_groups_per_user)
         plan = UnionPlan(question=Union(), payment=payment, facts=facts)
         (union,) = plan.mechanisms(max_groups_per_user)
         return cls(
             epsilon=epsilon,
             delta=delta,
-            most=max_groups_per_user,
-            method=chosen_method(plan, max_groups_per_user),
+            max_groups_per_user=max_groups_per_user,
+            method=plan.method_for(max_groups_per_user),
             union=union,
         )
 
@@ -86,12 +88,12 @@ class GroupFinder:
 
     def accuracy(self, scale: Scale) -> Accuracy:
         """Return from how many users on a group is found."""
-        users, users_for_half = (users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5))
+        users, users_for_half = (users_for(self.union, chance, 1) for chance in (CONFIDENCE_PERCENT / 100, 0.5))
         return describe_found_groups(users, users_for_half, scale)
 
 
 @dataclass(frozen=True, kw_only=True)
-class InGroups:
+class PricedGroups:
     """The groups, what finds them where they are not listed, and the price of all of it."""
 
     groups: ResolvedGroups
@@ -118,7 +120,11 @@ class InGroups:
         """State the promise: first of groups, then what is said of one."""
         finder = self.finder
         group_parameters = {"groups_listed": True} if finder is None else finder.parameters
-        group_sentence = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
+        group_sentence = (
+            GROUPS_LISTED
+            if finder is None
+            else describe_finding(SHARE_FOR_FINDING, finder.method, finder.max_groups_per_user)
+        )
         all_parameters = {**parameters, "max_groups_per_user": self.groups.groups_per_user, **group_parameters}
         all_sentences = (group_sentence, *scale.sentences, *sentences)
         return Statement.from_privacy(self.privacy, mechanism, all_parameters | scale.parameters, all_sentences)
@@ -126,7 +132,7 @@ class InGroups:
 
 def plan_groups(
     groups: ResolvedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
-) -> tuple[InGroups, ByGroup]:
+) -> tuple[PricedGroups, ByGroup]:
     """Return a question's groups with their price, and the mechanism.
 
     `make` takes max_groups_per_user, epsilon and delta. Finding and asking add up; delta that composing the picks
@@ -138,10 +144,10 @@ def plan_groups(
         mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon, delta=delta)
         privacy = mechanism.privacy
     else:
-        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
-        finder = GroupFinder.for_price(epsilon * SHARE, delta - mechanism.privacy.delta, max_groups)
+        mechanism = make(max_groups_per_user=max_groups, epsilon=epsilon * (1 - SHARE_FOR_FINDING), delta=delta / 2)
+        finder = GroupFinder.for_price(epsilon * SHARE_FOR_FINDING, delta - mechanism.privacy.delta, max_groups)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
-    return InGroups(groups=groups, finder=finder, privacy=privacy), mechanism
+    return PricedGroups(groups=groups, finder=finder, privacy=privacy), mechanism
 
 
 def _with(finder: GroupFinder, answering: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:

@@ -50,7 +50,7 @@ class HistogramPlan(Plan):
 
     verb: ClassVar[str] = "histogram"
 
-    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user",)
+    used_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user",)
 
     question: Histogram
     mechanism: HistogramNoise = field(init=False, repr=False, compare=False)
@@ -69,7 +69,7 @@ class HistogramPlan(Plan):
 
     def _moved(self, domain: NamedDomain) -> int:
         """Return the largest number of counts that one user changes."""
-        items, bound = max_domain_size(domain), self.most
+        items, bound = max_domain_size(domain), self.max_items_per_user
         if items is None and bound is None:
             from dpselect.engines.sources.files import refuse_absent
 
@@ -106,7 +106,7 @@ class HistogramPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many items there are."""
         items = max_domain_size(self.named_domain)
-        return accuracy.NOTHING if items is None else self._accuracy_for(items)
+        return accuracy.NO_ACCURACY if items is None else self._accuracy_for(items)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -115,7 +115,7 @@ class HistogramPlan(Plan):
             "epsilon": self.requested_epsilon,
             "delta": self.delta,
             "domain": self.domain,
-            "max_items_per_user": self.most,
+            "max_items_per_user": self.max_items_per_user,
             "noise": self.method,
         }
 
@@ -159,7 +159,7 @@ class HistogramPlan(Plan):
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        bound, size = self.most, max_domain_size(self.named_domain)
+        bound, size = self.max_items_per_user, max_domain_size(self.named_domain)
         is_tighter = bound is not None and (size is None or bound < size)
         return Scale(items=bound if is_tighter else None, period=self.period, rows=self.row_bound)
 
@@ -178,5 +178,5 @@ class HistogramPlan(Plan):
             rate = Fraction(mechanism.epsilon) / mechanism.max_items_per_user
             parameters["epsilon_per_count"] = rate
             noise = describe_laplace(rate)
-        sentences = (*describe_histogram(noise, self.most), *self.scale.sentences)
+        sentences = (*describe_histogram(noise, self.max_items_per_user), *self.scale.sentences)
         return Statement.from_privacy(self.price, self.method, parameters | self.scale.parameters, sentences)

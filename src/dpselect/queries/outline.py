@@ -16,7 +16,8 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, MAX_DOMAIN_SIZE, Column, Listed, Size, Span, max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import PLANS, Plan, part_from_flat, plan_class
+from dpselect.queries.plan import Plan
+from dpselect.queries.planning import PLANS, part_from_flat, plan_class
 from dpselect.questions.kinds import domain_from_json, domain_to_json
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
 
-LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
-UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
-ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
+UNNAMED_LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
+UNSTATED = ("tokenizer", "lower")  # in a release: no plan depends on them
+EXACT_TYPES = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
 MAX_NUMBER_CHARACTERS = 3000  # characters of a number that a question can have: two of `parameters.MAX_BITS`
 
@@ -37,18 +38,15 @@ MAX_NUMBER_CHARACTERS = 3000  # characters of a number that a question can have:
 def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
     """Return what is asked. `rows` names the rows it is about, where they are those of a data set."""
     parameters_of_plan = plan.question.flat() | plan.payment.flat() | plan.facts.flat()
-    written: dict[str, Json] = {"verb": plan.verb, **_unusual(plan.question)}
+    written: dict[str, Json] = {"verb": plan.verb}
+    if isinstance(plan.question, Scores):  # of the caller's own, as are those of one each
+        written["of_scores"] = True
+    elif isinstance(plan.question, OneEach):
+        written["per_user"] = None
     for name, value in parameters_of_plan.items():
-        if name not in UNSAID:
-            written[name] = _list_length(value) if name in LISTS else _plain(value)
+        if name not in UNSTATED:
+            written[name] = _list_length(value) if name in UNNAMED_LISTS else _to_json(value)
     return written if rows is None else {**written, "rows": rows.to_dict()}
-
-
-def _unusual(question: object) -> dict[str, Json]:
-    """Return the entry by which an outline marks a question about values of the caller's own."""
-    if isinstance(question, Scores):
-        return {"of_scores": True}
-    return {"per_user": None} if isinstance(question, OneEach) else {}
 
 
 def plan_from_outline(outlined: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
@@ -57,7 +55,7 @@ def plan_from_outline(outlined: Mapping[str, Json]) -> tuple[Plan, OfRows | None
 
     verb = parameters.one_of("verb", outlined.get("verb"), PLANS)
     make, question_type = plan_class(verb), QUESTIONS[verb]
-    arguments = {name: _stand_in(name, value) for name, value in outlined.items() if name not in ("verb", "rows")}
+    arguments = {name: _substitute(name, value) for name, value in outlined.items() if name not in ("verb", "rows")}
     if verb == "choose" and arguments.get("of_scores") is True:
         question_type = Scores
         del arguments["of_scores"]
@@ -109,16 +107,16 @@ def _list_length(value: object) -> Json:
     if isinstance(value, Span):
         return domain_to_json(value)
     if isinstance(value, Listed):
-        is_exact = {type(item) for item in value.items if item is not None} in ALONE
+        is_exact = {type(item) for item in value.items if item is not None} in EXACT_TYPES
         return max_domain_size(value) if is_exact else f"{AT_MOST}{max_domain_size(value)}"
     if isinstance(value, Size):
         return value.items
     return len(value) if isinstance(value, Sized) else None
 
 
-def _stand_in(name: str, value: Json) -> object:
+def _substitute(name: str, value: Json) -> object:
     """Return any items of the length that an outline names."""
-    if name not in LISTS or value is None:
+    if name not in UNNAMED_LISTS or value is None:
         exact = isinstance(value, str) and parameters.MAX_DIGITS < len(value) <= MAX_NUMBER_CHARACTERS and "/" in value
         if isinstance(value, dict):
             raise ParameterError(name, "be a number, a text or a list", "an object")
@@ -133,7 +131,7 @@ def _stand_in(name: str, value: Json) -> object:
     return tuple(range(parameters.whole_number(name, value, minimum=0, maximum=MAX_COUNTED_ITEMS)))
 
 
-def _plain(value: object) -> Json:
+def _to_json(value: object) -> Json:
     if isinstance(value, (list, tuple)):
-        return [_plain(element) for element in value]
+        return [_to_json(element) for element in value]
     return value if value is None or isinstance(value, (bool, int)) else str(value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any
 
-from dpselect.queries.plan import plan_class
+from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.parts import method_names
 from dpselect.questions.questions import QUESTIONS

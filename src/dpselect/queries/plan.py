@@ -6,16 +6,16 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import Field, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Column, Domain, max_domain_size
+from dpselect._ground.first_use import door
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress, check_keywords
 from dpselect._ground.privacy import ApproxDP, Privacy, SpentSteps
@@ -27,12 +27,11 @@ from dpselect.queries.facts import Facts, Rows
 from dpselect.questions.parts import ACCURACIES, By, Method, Payment, ResolvedGroups
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
-from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, Accuracy
 from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
     from dpselect._ground.row_bound import RowBound
-    from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.engines import Engine
@@ -46,16 +45,8 @@ BoundPlan = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
 BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
 """Draws the outcome of a question. Whoever calls it has seen to the price."""
-GOOD = f"how good an answer is (each line with {TIMES} % confidence):"
+ACCURACY_TITLE = f"how good an answer is (each line with {CONFIDENCE_PERCENT} % confidence):"
 _ANY_METHOD = Method()
-PLANS = {
-    "top_k": "top.plan:TopKPlan",
-    "union": "union.plan:UnionPlan",
-    "choose": "choose:ChoosePlan",
-    "histogram": "histogram:HistogramPlan",
-    "quantile": "quantile:QuantilePlan",
-    "users": "users:UsersPlan",
-}
 
 
 @check_keywords
@@ -67,23 +58,27 @@ class Plan(ABC):
     """
 
     verb: ClassVar[str]
-    takes: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
+    used_facts: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
     question_facts: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
     accuracies: ClassVar[tuple[str, ...]] = ()  # that may stand in place of epsilon
-    unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
+    refused_facts: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
 
     question: Any
     payment: Payment = Payment()  # noqa: RUF009 - a frozen value
     facts: Facts = Facts()  # noqa: RUF009
 
-    asked: TargetAccuracy | None = field(
+    target_accuracy: TargetAccuracy | None = field(
         init=False, repr=False, compare=False, default=None
     )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
     delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
     row_bound: RowBound | None = field(init=False, repr=False, compare=False, default=None)  # of prepared data
-    in_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
+    resolved_groups: ResolvedGroups | None = field(init=False, repr=False, compare=False, default=None)
+
+    max_items_per_user: int | None = field(init=False, repr=False, compare=False, default=None)  # if known beforehand
+    chooses_bound: bool = field(init=False, repr=False, compare=False, default=False)  # privately, from the rows
+    requested_method: Method = field(init=False, repr=False, compare=False, default=_ANY_METHOD)
 
     def __post_init__(self) -> None:
         for name in ACCURACIES:
@@ -92,12 +87,16 @@ class Plan(ABC):
         if self.payment.share is not None:
             raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
         for fact, value in self.facts.non_default_fields():
-            if fact.name not in self.takes:
+            if fact.name not in self.used_facts:
                 raise ParameterError(fact.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
             raise missing_price(self.verb, self.accuracies)
-        needed = self.needs_delta(self.question)
-        set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
+        set_fields(
+            self,
+            delta=parameters.delta_or_default(self.payment.delta, needed=self.needs_delta(self.question)),
+            max_items_per_user=self.facts.max_items_per_user,
+            requested_method=getattr(self.question, "method", None) or _ANY_METHOD,
+        )
         if self.payment.delta is None:
             set_fields(self, payment=self.payment.replace(delta=self.delta))
         self.derive_fields()
@@ -144,18 +143,13 @@ class Plan(ABC):
         """The reason why this method was chosen, if there was a choice."""
         return ""
 
-    @property
-    def chooses_bound(self) -> bool:
-        """True if a bound is chosen privately first, for which the rows are read once more."""
-        return False
-
     def __str__(self) -> str:
         ceiling = self.ceiling
         amounts = f"epsilon {formatting.price(ceiling.epsilon)}"
         amounts += f", delta {formatting.price(ceiling.delta)}" if ceiling.delta else ""
         lines = [f"{self.question!r}: {self.method}, at most {amounts}.", *([self.reason] if self.reason else [])]
         accuracies = [f"  - {sentence}" for sentence in self.accuracy.sentences]
-        return "\n".join([*lines, *([GOOD, *accuracies] if accuracies else [])])
+        return "\n".join([*lines, *([ACCURACY_TITLE, *accuracies] if accuracies else [])])
 
     @property
     def epsilon(self) -> Fraction:
@@ -193,12 +187,7 @@ class Plan(ABC):
         return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
 
     @property
-    def most(self) -> int | None:
-        """The bound on the items of a user, where the data have one."""
-        return self.facts.max_items_per_user
-
-    @property
-    def of_pairs(self) -> bool:
+    def items_are_pairs(self) -> bool:
         """An item is a group and an item together: only possible where groups are asked for."""
         return False
 
@@ -228,11 +217,6 @@ class Plan(ABC):
         """The items there can be, where they are known."""
         return getattr(self.question, "domain", None)
 
-    @property
-    def how(self) -> Method:
-        """The method that was asked for, with its options."""
-        return getattr(self.question, "method", None) or _ANY_METHOD
-
     def resolve_groups(self) -> ResolvedGroups | None:
         """Set and return the groups that are asked for; refuse an absent list before the bound that it would need."""
         by = getattr(self.question, "by", None)
@@ -242,13 +226,13 @@ class Plan(ABC):
             from dpselect.engines.sources.files import refuse_absent
 
             refuse_absent(by.groups.source)
-        set_fields(self, in_groups=ResolvedGroups.from_by(by))
-        return self.in_groups
+        set_fields(self, resolved_groups=ResolvedGroups.from_by(by))
+        return self.resolved_groups
 
     @property
     def scale(self) -> Scale:
         """The users who count."""
-        groups = None if self.in_groups is None else self.in_groups.bound
+        groups = None if self.resolved_groups is None else self.resolved_groups.bound
         return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def require_domain(self) -> Domain:
@@ -259,17 +243,17 @@ class Plan(ABC):
         return self.domain
 
     @property
-    def measuring(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
         return ()
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def compared_periods(self) -> tuple[str, ...]:
         """The names of periods with which those of the data are compared; the question is about these too."""
         return ()
 
     @property
-    def lost(self) -> bool:
+    def counts_lost_users(self) -> bool:
         """Users that an item lost are counted, in place of those that it gained."""
         return False
 
@@ -295,20 +279,20 @@ class Plan(ABC):
     @classmethod
     def facts_of(cls, rows: Rows, question: Question) -> Facts:  # noqa: ARG003 - of some it matters
         """Return what the plan must know of a data set; refuse what the question has no use for."""
-        if rows.words is not None and "ngrams" not in cls.takes:
+        if rows.words is not None and "ngrams" not in cls.used_facts:
             hint = "the words of a message: item=dps.Split(column, ' ')"
             raise ParameterError("item", f"be no Text for {cls.verb}, which counts items", "a Text", hint)
-        for name, hint in cls.unfit.items():
+        for name, hint in cls.refused_facts.items():
             fact = getattr(rows, name)
             if fact is not None and name == "columns":
                 raise ParameterError("item", f"be one column for a {cls.verb}", f"{len(fact)} of them", hint)
             if fact is not None:
                 raise ParameterError(name, f"be left out for a {cls.verb}", came(fact), hint)
-        if rows.excluded is not None and "exclude" not in cls.takes:
+        if rows.excluded is not None and "exclude" not in cls.used_facts:
             raise ParameterError("exclude", f"be left out for {cls.verb}", came(rows.excluded), "where='item <> ...'")
-        return Facts.from_rows(rows, cls.takes)
+        return Facts.from_rows(rows, cls.used_facts)
 
-    def of(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
+    def for_data_set(self, rows: Rows, question_facts: Sequence[str] = ()) -> Self:
         """Return the plan for a data set.
 
         `question_facts` are more of the facts that it may state where the data do not.
@@ -326,13 +310,13 @@ class Plan(ABC):
     def for_rows(self, rows: OfRows) -> Self:
         """Return the plan that knows which users of these rows count: once in each period, and by the kept rows."""
         period, bound = rows.counting_period, rows.bound
-        return self if period is None and bound is None else self.counting(period, bound)
+        return self if period is None and bound is None else self.with_counted_users(period, bound)
 
-    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+    def with_counted_users(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
         counting = copy(self)
-        asked = None if self.asked is None else self.asked.of_counted_users
-        set_fields(counting, period=period, row_bound=bound, asked=asked)
+        target_accuracy = None if self.target_accuracy is None else self.target_accuracy.of_counted_users
+        set_fields(counting, period=period, row_bound=bound, target_accuracy=target_accuracy)
         return counting
 
     @classmethod
@@ -354,7 +338,7 @@ class Plan(ABC):
         price_names = ("epsilon", "delta", *cls.accuracies)
         price, facts = Payment.flat_fields(), Facts.flat_fields()
         parameters = {**QUESTIONS[cls.verb].flat_fields(), **{name: price[name] for name in price_names}}
-        return parameters | {name: facts[name] for name in cls.takes}
+        return parameters | {name: facts[name] for name in cls.used_facts}
 
     def to_dict(self) -> dict[str, Json]:
         """Return the plan in JSON types: the verb, the parameters, the price, and facts. Numbers are exact, as text."""
@@ -364,118 +348,11 @@ class Plan(ABC):
     @staticmethod
     def from_dict(document: Mapping[str, Json]) -> Plan:
         """Return the plan of a dict such as `to_dict` returns (docs/queries.md), checked like any other."""
-        question, payment, facts = parse_parts(document)
-        return plan_class(question.verb)(question=question, payment=payment, facts=facts)
-
-
-def plan_class(verb: str) -> type[Plan]:
-    """Return the class of a verb's plans."""
-    module, _, name = PLANS[verb].partition(":")
-    plan_type: type[Plan] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
-    return plan_type
-
-
-def parse_parts(document: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
-    """Parse a question, its price, which may be a share, and facts of data from JSON."""
-    if not isinstance(document, Mapping):
-        raise ParameterError("question", "be an object with a verb", came(document))
-    plan_type = plan_class(parameters.one_of("verb", document.get("verb"), PLANS))
-    arguments = {name: value for name, value in document.items() if name != "verb"}
-    parts: Any = (QUESTIONS[plan_type.verb], Payment, Facts)
-    try:
-        parameters.refuse_unknown_names(
-            arguments, [*plan_type.fields(), "share"], f"be a parameter of {plan_type.verb}"
-        )
-        question, payment, facts = (part_from_flat(part, arguments, as_json=True) for part in parts)
-    except ParameterError as error:
-        errors = [mistake for part in parts for mistake in part.mistakes(arguments, as_json=True)]
-        first, *others = errors if error.parameter in {mistake.parameter for mistake in errors} else [error, *errors]
-        first.others = tuple(others)
-        raise first from None
-    return question, payment, facts
-
-
-def question_from_flat(verb: str, arguments: Mapping[str, Any]) -> tuple[Question, Payment]:
-    """Return a question and its price from the flat names that a command has; None stands for what was left out."""
-    question_type = QUESTIONS[verb]
-    price_names = {"epsilon", "delta", "share", *plan_class(verb).accuracies}
-    parameters.refuse_unknown_names(
-        arguments, [*question_type.flat_fields(), *price_names], f"be a parameter of {verb}"
-    )
-    return part_from_flat(question_type, arguments), Payment.from_flat(
-        {name: value for name, value in arguments.items() if name in price_names}
-    )
+        plan: Plan = door("queries.planning", "plan_from_dict")(document)
+        return plan
 
 
 def missing_price(verb: str, accuracies: Sequence[str]) -> ParameterError:
     """Return the error for a question with neither an epsilon nor an accuracy that can replace it."""
     requirement = f"be given for {verb}" + (f", or {' or '.join(accuracies)} in its place" if accuracies else "")
     return ParameterError("epsilon", requirement, "nothing", "1 is a common choice; a smaller one reveals less")
-
-
-def part_from_flat(part: Any, arguments: Mapping[str, Any], *, as_json: bool = False) -> Any:
-    """Return a question, a price or facts from those of the flat names that belong to it."""
-    names = part.flat_fields()
-    return part.from_flat({name: value for name, value in arguments.items() if name in names}, as_json=as_json)
-
-
-def plan_without_data(question: Question, payment: Payment, *, max_items_per_user: int | None) -> Plan:
-    """Plan a question of which no data are known but the bound on a user's items."""
-    return plan_question(question, payment, Facts(max_items_per_user=max_items_per_user))
-
-
-class Paying(Protocol):
-    """A budget, as far as it decides the price of a question."""
-
-    @property
-    def usual_delta(self) -> Fraction:
-        """The delta of a question that needs one and names none; 0 where the budget has none."""
-        ...
-
-    @property
-    def sharing(self) -> Sharing:
-        """The meaning of a share of this budget."""
-        ...
-
-
-def plan_question(
-    question: Question,
-    payment: Payment,
-    facts: Facts,
-    budget: Paying | None = None,
-    *,
-    make: Callable[..., Plan] | None = None,
-) -> Plan:
-    """Return the plan of a question, made by `make` where somebody knows some facts.
-
-    For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
-    took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
-    it, and the budget says no more than the delta.
-    """
-    plan_type, delta = plan_class(question.verb), payment.exact_delta
-    make, needs_delta = make or plan_type, delta is None and plan_type.needs_delta(question)
-    if payment.share is None:
-        if payment.epsilon is None and payment.accuracy is None:
-            raise missing_price(question.verb, [*(["share"] if budget else []), *plan_type.accuracies])
-        if budget is not None and needs_delta and budget.usual_delta:
-            payment = payment.replace(delta=budget.usual_delta)
-        return make(question=question, payment=payment, facts=facts)
-    if budget is None:
-        hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
-        raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
-    from dpselect.utility.price import by_share, three_digits
-
-    share, sharing = Fraction(payment.share), budget.sharing
-    if needs_delta:
-        largest_delta = sharing.delta(share)
-        if not largest_delta:
-            hint = "make a budget with a delta, or give a domain where there is one"
-            raise ParameterError("delta", "be in the budget for this question", "0", hint)
-        delta = three_digits(min(parameters.DEFAULT_DELTA, largest_delta))
-
-    def plan_at(epsilon: Fraction) -> Plan:
-        return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)
-
-    plan: Plan = by_share(plan_at, sharing.part, share, sharing.start(share))
-    sharing.check_failure(plan, share)
-    return plan

@@ -34,7 +34,7 @@ from dpselect.utility.price import price_for
 
 if TYPE_CHECKING:
     from dpselect.engines import Engine
-    from dpselect.queries.groups import InGroups
+    from dpselect.queries.groups import PricedGroups
 
 Bounds = tuple[Number, Number]
 
@@ -48,7 +48,7 @@ class QuantilePlan(Plan):
     """
 
     verb: ClassVar[str] = "quantile"
-    unfit: ClassVar[Mapping[str, str]] = {
+    refused_facts: ClassVar[Mapping[str, str]] = {
         "columns": "name the one that holds the values",
         "split": "a value is all that its column holds",
         "max_items_per_user": "a user takes part with one value: per_user says with which",
@@ -58,7 +58,7 @@ class QuantilePlan(Plan):
 
     question: Quantile
     mechanism: CertifiedQuantiles = field(init=False, repr=False, compare=False)
-    table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
+    priced_groups: PricedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def derive_fields(self) -> None:
         """Set the mechanism: of one question, or of one in every group."""
@@ -95,8 +95,8 @@ class QuantilePlan(Plan):
         if self.payment.within is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         make = partial(QuantileByGroup, **self._grid_parameters)
-        table, mechanism = plan_groups(groups, self.requested_epsilon, self.delta, make)
-        set_fields(self, table=table)
+        priced_groups, mechanism = plan_groups(groups, self.requested_epsilon, self.delta, make)
+        set_fields(self, priced_groups=priced_groups)
         return mechanism.each
 
     def _nearest(self, epsilon: Fraction) -> CertifiedQuantiles:
@@ -109,7 +109,7 @@ class QuantilePlan(Plan):
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         price = price_for("within", within, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
         mechanism = self._nearest(price)
-        set_fields(self, asked=describe_target_ranks(within, price, quantiles=len(mechanism.shares)))
+        set_fields(self, target_accuracy=describe_target_ranks(within, price, quantiles=len(mechanism.shares)))
         return mechanism
 
     @property
@@ -120,12 +120,13 @@ class QuantilePlan(Plan):
     @property
     def price(self) -> Privacy:
         """The price that any answer promises, and costs at most."""
-        return self.mechanism.privacy if self.table is None else self.table.privacy
+        return self.mechanism.privacy if self.priced_groups is None else self.priced_groups.privacy
 
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; each answer adds its own."""
-        return self.planned_accuracy if self.table is None else self.table.accuracy(self.planned_accuracy, self.scale)
+        accuracy, groups = self.planned_accuracy, self.priced_groups
+        return accuracy if groups is None else groups.accuracy(accuracy, self.scale)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -139,7 +140,7 @@ class QuantilePlan(Plan):
             "delta": self.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **({} if self.in_groups is None else self.in_groups.key_fields),
+            **({} if self.resolved_groups is None else self.resolved_groups.key_fields),
         }
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -147,10 +148,10 @@ class QuantilePlan(Plan):
         per_user, grid = self.per_user, self.mechanism.grid
         assert per_user is not None  # of a data set
         engine.check_values()
-        table = self.table
-        if table is None:
+        priced_groups = self.priced_groups
+        if priced_groups is None:
             return lambda draws, progress: self.draw(engine.users_at(grid, per_user, progress=progress), draws)
-        find_groups, max_groups = table.bind_groups(engine), table.groups.groups_per_user
+        find_groups, max_groups = priced_groups.bind_groups(engine), priced_groups.groups.groups_per_user
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
             groups = find_groups(draws, progress)
@@ -173,15 +174,15 @@ class QuantilePlan(Plan):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release: how many users too many lie below and above each value follows from what was drawn."""
-        width, table = self.mechanism.users_width(BETA), self.table
+        width, priced_groups = self.mechanism.users_width(BETA), self.priced_groups
         users = [outcome.users] if outcome.groups is None else [group.users for group in outcome.groups]
         ranked = [rank for answer in self._answers(outcome, users) for rank in self._ranked(answer)]
         worst = tuple(max((getattr(rank, name) for rank in ranked), default=0) for name in TOO_MANY)
         has_several, scale = len(self.mechanism.shares) > 1, self.scale
-        if table is None:
+        if priced_groups is None:
             good = ranks((worst[0], worst[1]), users[0] or 0, width, has_several, self._counted_values, scale)
         else:
-            good = table.accuracy(
+            good = priced_groups.accuracy(
                 ranks_of_groups((worst[0], worst[1]), has_several, self._counted_values, scale), scale
             )
             good += users_of_groups(width, scale)
@@ -192,9 +193,9 @@ class QuantilePlan(Plan):
             kind=Kind.VALUES,
             columns=self.by,
             ranked=ranked,
-            group_width=None if table is None else width,
+            group_width=None if priced_groups is None else width,
         )
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self.target_accuracy is None else self.target_accuracy.added_to(release)
 
     def _answers(self, outcome: Outcome, users: Sequence[int | None]) -> list[CertifiedValues]:
         """Return what was drawn of each group; a number that an outcome lacks, which none that was drawn does, is 0."""
@@ -249,7 +250,7 @@ class QuantilePlan(Plan):
         several = levels(len(mechanism.shares)) if mechanism.kind is RecursiveQuantiles else None
         if several is not None:
             parameters["levels"] = several
-        per_user, in_groups = self.question.per_user, self.table is not None
+        per_user, in_groups = self.question.per_user, self.priced_groups is not None
         sentences = quantile_sentences.describe_quantiles(
             mechanism.shares, per_user=per_user, grid=grid_sentence, levels=several, in_groups=in_groups
         )
@@ -257,8 +258,8 @@ class QuantilePlan(Plan):
             mechanism.rate, several=len(mechanism.shares) > 1, in_groups=in_groups
         )
         sentences = (*sentences, cells)
-        if self.table is not None:
-            return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
+        if self.priced_groups is not None:
+            return self.priced_groups.statement("QuantileByGroup", parameters, sentences, self.scale)
         sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
         return Statement.from_privacy(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from dpselect.engines import Engine
     from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
-ALL = "users"  # the label of the number of all users
-EVERYBODY = Span(0, 1)  # the domain of one item
+ALL_USERS_LABEL = "users"  # the label of the number of all users
+ALL_USERS_DOMAIN = Span(0, 1)  # the domain of one item
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -70,7 +70,7 @@ class UsersPlan(Plan):
     def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """Return the narrower noise for all numbers at once; both cost every account the same, or less."""
         max_groups, numbers = (
-            1 if self.in_groups is None else self.in_groups.groups_per_user,
+            1 if self.resolved_groups is None else self.resolved_groups.groups_per_user,
             max_domain_size(self.domain),
         )
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=max_groups)
@@ -83,16 +83,16 @@ class UsersPlan(Plan):
 
     def _near_enough(self, within: int) -> Fraction:
         """Return the epsilon that follows from how near the number of all users must be."""
-        if self.in_groups is not None:
+        if self.resolved_groups is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         price = price_for("within", within, lambda epsilon: self._noise(epsilon).width(BETA), "")
-        set_fields(self, asked=describe_target_users(within, price))
+        set_fields(self, target_accuracy=describe_target_users(within, price))
         return price
 
     @property
     def domain(self) -> Domain:
         """The items that are counted: the groups, or one item, which every row has."""
-        return EVERYBODY if self.groups is None else self.groups
+        return ALL_USERS_DOMAIN if self.groups is None else self.groups
 
     @property
     def items(self) -> Key:
@@ -102,7 +102,7 @@ class UsersPlan(Plan):
     @property
     def max_counted_per_user(self) -> int | None:
         """The bound on the groups that a user counts in."""
-        return None if self.in_groups is None else self.in_groups.groups_per_user
+        return None if self.resolved_groups is None else self.resolved_groups.groups_per_user
 
     @property
     def method(self) -> str:
@@ -118,13 +118,14 @@ class UsersPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where only reading tells how many groups there are."""
         numbers = max_domain_size(self.domain)
-        return accuracy.NOTHING if numbers is None else self._accuracy_for(numbers)
+        return accuracy.NO_ACCURACY if numbers is None else self._accuracy_for(numbers)
 
     @property
     def key(self) -> Mapping[str, object]:
         """The key of the question in a ledger."""
         within = {} if self.payment.within is None else {"within": self.payment.within}
-        return {"epsilon": self.epsilon, **within, **({} if self.in_groups is None else self.in_groups.key_fields)}
+        group_fields = {} if self.resolved_groups is None else self.resolved_groups.key_fields
+        return {"epsilon": self.epsilon, **within, **group_fields}
 
     @classmethod
     def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
@@ -145,7 +146,7 @@ class UsersPlan(Plan):
         """Count the users of each group, or of the one item that every row has; without rows that item is absent."""
         if self.groups is not None:
             return engine.counts_of(cast(NamedDomain, self.groups), progress=progress)
-        return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
+        return CountGroups.from_items([ALL_USERS_LABEL], [int(engine.top(1, progress=progress).counts.sum())])
 
     def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:
         """Return the noisy counts, cut at 0: post-processing, so it costs nothing."""
@@ -162,7 +163,7 @@ class UsersPlan(Plan):
         numbers = max(1, len(outcome.items))
         statement, good, width = self._statement(numbers), self._accuracy_for(numbers), self._width(numbers)
         release = write_release(outcome, statement, good, kind=Kind.SET, counted=True, width=width)
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self.target_accuracy is None else self.target_accuracy.added_to(release)
 
     def _width(self, numbers: int) -> int:
         """Return how far any of so many noisy numbers may be off."""
@@ -170,7 +171,7 @@ class UsersPlan(Plan):
 
     def _accuracy_for(self, numbers: int) -> Accuracy:
         """Return how near so many numbers are."""
-        if self.in_groups is None:
+        if self.resolved_groups is None:
             return accuracy.count_of_users(self._width(1), self.scale)
         good = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
         return good + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else good
@@ -179,7 +180,7 @@ class UsersPlan(Plan):
         """State the promise for so many numbers."""
         max_groups = self.mechanism.max_items_per_user
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
-        parameters |= {} if self.in_groups is None else {"max_groups_per_user": max_groups}
+        parameters |= {} if self.resolved_groups is None else {"max_groups_per_user": max_groups}
         if isinstance(self.mechanism, HistogramLaplace):
             parameters["epsilon_per_count"] = self.mechanism.rate
             noise = describe_laplace_exactly(self.mechanism.rate)
@@ -187,5 +188,5 @@ class UsersPlan(Plan):
             parameters |= self.mechanism.noise.parameters
             noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
         parameters |= {"users_by": self.by, **self.scale.parameters}
-        sentences = (*describe_users(noise, in_groups=self.in_groups is not None), *self.scale.sentences)
+        sentences = (*describe_users(noise, in_groups=self.resolved_groups is not None), *self.scale.sentences)
         return Statement.from_privacy(self.price, self.method, parameters, sentences)

@@ -10,12 +10,12 @@ from dpselect.draws import secure
 from dpselect.ledger import Budget, LedgerSource, fingerprint, parse_budget
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import log_question, outline, with_question
-from dpselect.queries.plan import plan_question
+from dpselect.queries.planning import plan_question
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question, Scores
 from dpselect.release.release import Release
 
-NOTHING = Facts()  # of values that the caller holds
+NO_FACTS = Facts()  # of values that the caller holds
 
 
 def answer_from_values(
@@ -32,7 +32,7 @@ def answer_from_values(
     """
     parameters.flag("fresh", fresh)
     account = parse_budget(budget)
-    plan: Any = plan_question(question, payment, NOTHING, account)
+    plan: Any = plan_question(question, payment, NO_FACTS, account)
     warn_if_weak(plan.ceiling)
     outlined, draws = outline(plan), secure()
     log_question(plan, account)

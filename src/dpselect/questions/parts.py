@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 SET = "set"
 BY_BOUND = "by-bound"
 _WISHES = {"top_k": (SET,), "union": (BY_BOUND,)}  # names of the best method of a kind
-OPTIONS = ("k_bar", "in_engine", "popular")
-LIMITED = ("limited-domain", "limited-domain-sparse")
+METHOD_OPTIONS = ("k_bar", "in_engine", "popular")
+METHODS_WITH_K_BAR = ("limited-domain", "limited-domain-sparse")
 
 
 @frozen
@@ -172,7 +171,9 @@ def _parse_name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = ParameterKind(_parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value)))
+POPULAR_ITEMS = ParameterKind(
+    _parse_popular, "POPULAR", items_to_json, domain_from_json, lambda value: repr(list(value))
+)
 
 
 @frozen
@@ -198,7 +199,10 @@ class Method(ParameterSet):
     )
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
     popular: Sequence[Any] | Release | None = param(
-        POPULAR, default=None, help="a public list of items that many users are likely to have, best first", rare=True
+        POPULAR_ITEMS,
+        default=None,
+        help="a public list of items that many users are likely to have, best first",
+        rare=True,
     )
 
     def check(self) -> None:
@@ -213,7 +217,7 @@ def check_method(verb: str, method: Method) -> Method | None:
     """Return the method as a question of this verb takes it, a method of the verb with options that it has, or None."""
     if method.name is not None:
         check_method_name(verb, method.name)
-    for option in OPTIONS:
+    for option in METHOD_OPTIONS:
         if getattr(method, option) and not _takes(verb, method.name, option):
             requirement = f"be left out for {method.name or verb}"
             raise ParameterError(option, requirement, came(getattr(method, option)), _HINTS[option])
@@ -222,7 +226,7 @@ def check_method(verb: str, method: Method) -> Method | None:
 
 def _takes(verb: str, name: str | None, option: str) -> bool:
     if option == "k_bar":
-        return verb == "top_k" and (name is None or name in LIMITED)
+        return verb == "top_k" and (name is None or name in METHODS_WITH_K_BAR)
     if option == "in_engine":
         able_names = ["discover"] if verb == "top_k" else [row.name for row in methods.methods(verb) if row.in_engine]
         return bool(able_names) and (name is None or name in able_names)
@@ -289,8 +293,3 @@ class Payment(ParameterSet):
     def accuracy(self) -> str | None:
         """Name of the accuracy that is asked for, if one is."""
         return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
-
-    @property
-    def exact_delta(self) -> Fraction | None:
-        """The delta that is given, or None."""
-        return self.delta  # type: ignore[return-value] # its kind has read it

@@ -34,8 +34,8 @@ def _method(verb: str) -> Inner:
 
 
 _BY = "answer in every group: a column, several columns, or By(...)"
-_METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
-_COUNTS = "also return noisy counts; they use epsilon too, so the choice is less accurate"
+_METHOD_HELP = "the method, if dpselect should not choose it: a name, or Method(...)"
+_COUNTS_HELP = "also return noisy counts; they use epsilon too, so the choice is less accurate"
 
 
 @check_keywords
@@ -69,10 +69,13 @@ class Question(ParameterSet):
         """
         if not isinstance(document, Mapping):
             raise ParameterError("question", "be an object with a verb", came(document))
-        kind = QUESTIONS[parameters.one_of("verb", document.get("verb"), QUESTIONS)]
+        verb = parameters.one_of("verb", document.get("verb"), QUESTIONS)
+        question_type = QUESTIONS[verb]
         flat_values = {name: value for name, value in document.items() if name != "verb"}
-        parameters.refuse_unknown_names(flat_values, kind.flat_names(), f"be a parameter of {kind.verb}")
-        return kind.from_flat(flat_values, as_json=True)
+        parameters.refuse_unknown_names(
+            flat_values, question_type.flat_names(), f"be a parameter of {question_type.verb}"
+        )
+        return question_type.from_flat(flat_values, as_json=True)
 
     def at(
         self,
@@ -99,7 +102,7 @@ class Question(ParameterSet):
             'limited-domain'
         """
         payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
-        plan: Plan = door("queries.plan", "plan_without_data")(self, payment, max_items_per_user=max_items_per_user)
+        plan: Plan = door("queries.planning", "plan_without_data")(self, payment, max_items_per_user=max_items_per_user)
         return plan
 
     def forecast(
@@ -173,12 +176,12 @@ class TopK(Question):
     score: Total | Gain | None = param(
         inner(Total, Gain), default=None, help="what to rank by; default: distinct users"
     )
-    counts: bool = param(FLAG, default=False, help=_COUNTS)
+    counts: bool = param(FLAG, default=False, help=_COUNTS_HELP)
     measures: Sequence[Measure | str] | Measure | str | None = param(
         MEASURES, default=None, help="numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
     domain: Items | None = param(DOMAIN, default=None, help="all possible items; found privately if left out")
-    method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -192,8 +195,8 @@ class Union(Question):
     by: str | Sequence[str] | None = param(
         COLUMNS, default=None, help="find items in every group of a column, or of several"
     )
-    counts: bool = param(FLAG, default=False, help=_COUNTS)
-    method: Method | str | None = param(_method("union"), default=None, help=_METHOD)
+    counts: bool = param(FLAG, default=False, help=_COUNTS_HELP)
+    method: Method | str | None = param(_method("union"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -206,7 +209,7 @@ class Choose(Question):
     domain: Items | None = param(DOMAIN, default=None, help="all possible items")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
-    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD_HELP)
 
 
 @frozen
@@ -277,7 +280,7 @@ class Scores(Question):
     sensitivity: Number = param(NUMBER, default=1, help="how far one user can move any score")
     monotonic: bool = param(FLAG, default=False, help="adding a user moves all scores in the same direction")
     neighbors: str = param(one_of("add-remove", "replace-one"), default="add-remove", help="the kind of neighbours")
-    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD_HELP)
 
 
 @frozen

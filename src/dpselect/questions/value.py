@@ -75,17 +75,18 @@ class ParameterSet:
 
     def replace(self, **changes: Any) -> Self:
         """Return the value with these fields changed. Only they are read: the others were, when this value was made."""
-        made = object.__new__(type(self))
-        for one in self.parameters():
-            value = getattr(self, one.name)
-            if one.name in changes:
-                value = changes.pop(one.name)
-                value = value if value is None is one.default else one.metadata["kind"].read(one.name, value)
-            object.__setattr__(made, one.name, value)
+        changed = object.__new__(type(self))
+        for parameter in self.parameters():
+            name, kind = parameter.name, parameter.metadata["kind"]
+            value = getattr(self, name)
+            if name in changes:
+                value = changes.pop(name)
+                value = value if value is None is parameter.default else kind.read(name, value)
+            object.__setattr__(changed, name, value)
         if changes:
             raise TypeError(f"{type(self).__name__} has no field {next(iter(changes))!r}")
-        made.check()
-        return made
+        changed.check()
+        return changed
 
     @classmethod
     def name_in_errors(cls) -> str:

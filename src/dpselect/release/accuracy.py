@@ -14,8 +14,8 @@ from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, USERS, Scale, score_column
 
-TIMES = 95  # of 100 answers
-BETA = 1 - TIMES / 100
+CONFIDENCE_PERCENT = 95  # of 100 answers
+BETA = 1 - CONFIDENCE_PERCENT / 100
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Accuracy:
         """Accuracy of an answer without items: the sentences that hold of missing items."""
         sentences = [sentence for sentence in self.sentences if any(mark in sentence for mark in OF_NOTHING)]
         return Accuracy(
-            tuple(sentence.replace(f"{SHORT}no missing item", "No item") for sentence in sentences), self.numbers
+            tuple(sentence.replace(f"{IF_FEWER}no missing item", "No item") for sentence in sentences), self.numbers
         )
 
     @property
@@ -43,7 +43,7 @@ class Accuracy:
             return "", self.sentences
         first, _, remainder = self.sentences[0].partition(". ")
         clause = ": ".join(f"{part[0].lower()}{part[1:]}" for part in first.removesuffix(".").split(": "))
-        return f"With {TIMES} % confidence, {clause}.", (
+        return f"With {CONFIDENCE_PERCENT} % confidence, {clause}.", (
             remainder,
             *self.sentences[1:],
         ) if remainder else self.sentences[1:]
@@ -51,12 +51,12 @@ class Accuracy:
     def to_dict(self) -> dict[str, Json]:
         """Return the accuracy in JSON types."""
         numbers = {name: formatting.plain(value) for name, value in self.numbers.items()}
-        return {"confidence_percent": TIMES, **numbers, "statement": list(self.sentences)}
+        return {"confidence_percent": CONFIDENCE_PERCENT, **numbers, "statement": list(self.sentences)}
 
 
-NOTHING = Accuracy()
-SHORT = "If fewer are returned than asked for: "  # begins what a list of all that was asked for need not say
-OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
+NO_ACCURACY = Accuracy()
+IF_FEWER = "If fewer are returned than asked for: "  # begins what a list of all that was asked for need not say
+OF_NOTHING = (IF_FEWER, " is found if ", " to be found ")  # what is said of what is missing, also where all is
 CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
 BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
@@ -104,7 +104,7 @@ def unordered_set(gap: int, scale: Scale = USERS) -> Accuracy:
 def early_end(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Return the accuracy of a list that may be shorter than k."""
     sentence = (
-        f"{SHORT}no missing item has over {scale.format_score(reach)} more than the "
+        f"{IF_FEWER}no missing item has over {scale.format_score(reach)} more than the "
         f"item at rank {after:,} (over {scale.format_score(reach)} in total, if there are fewer items)."
     )
     return Accuracy((sentence,), {"reach": scale.value(reach), "rank_of_reach": after})
@@ -147,7 +147,7 @@ def ranks(too_many: tuple[int, int], users: int, width: int, several: bool, valu
     if several:
         sentence += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
     sentence += "."
-    users_sentence = f"The {scale.truth} is {max(0, users):,} plus or minus {width:,}."
+    users_sentence = f"The {scale.true_number} is {max(0, users):,} plus or minus {width:,}."
     numbers = {
         "too_many_below": too_many_below,
         "too_many_above": too_many_above,
@@ -165,7 +165,7 @@ def format_at_most(number: int) -> str:
 def ranks_of_groups(too_many: tuple[int, int], several: bool, values: str, scale: Scale) -> Accuracy:
     """Return the accuracy of quantiles in every group; `too_many` are the largest numbers of all groups."""
     sentence = (
-        f"{OF_VALUES}{values}{ABOUT_VALUES}at most too_many_below {scale.counted}users too many lie below "
+        f"{OF_VALUES}{values}{ABOUT_VALUES}at most too_many_below {scale.counted_prefix}users too many lie below "
         f"{'a' if several else 'the'} value, and at most too_many_above too many above"
     )
     sentence += "; the numbers of all values of a group hold at once." if several else "."
@@ -178,7 +178,7 @@ def ranks_of_groups(too_many: tuple[int, int], several: bool, values: str, scale
 
 Number = int | float
 ONE_ROW = "any one row, chosen beforehand,"
-OUTSIDE = "about 1 in 20 rows may be outside"
+ROWS_OUTSIDE = "about 1 in 20 rows may be outside"
 
 
 def score_interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
@@ -192,7 +192,8 @@ def separate_counts(width: int, scale: Scale = USERS, nearer: str = "") -> Accur
     """Return the accuracy of counts with noise of their own, on which the choice of the items does not depend."""
     spread = f"{scale.value(width):,}{nearer}"
     sentence = (
-        f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
+        f"The {scale.true_number} of {ONE_ROW} is between low and high: {scale.noisy_number} plus or minus {spread}; "
+        f"{ROWS_OUTSIDE}."
     )
     return Accuracy((sentence,), {"width_of_counts": scale.value(width)})
 
@@ -204,8 +205,8 @@ def leads(lead: int, scale: Scale = USERS, noun: str = "item", within: str = "")
     """
     least_difference = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
     sentence = (
-        f"{PAIRS} of {noun}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger "
-        f"by at least {least_difference}. Certain places among them follow from this."
+        f"{PAIRS} of {noun}s{within} at once: where {scale.noisy_number} of one is larger by n, its "
+        f"{scale.true_number} is larger by at least {least_difference}. Certain places among them follow from this."
     )
     return Accuracy((sentence,), {LEAD: scale.value(lead)})
 
@@ -222,7 +223,7 @@ def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
 
 def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
     """Return the accuracy of the number of all users."""
-    sentence = f"The {scale.truth} is between low and high: {scale.noisy} plus or minus {width:,}."
+    sentence = f"The {scale.true_number} is between low and high: {scale.noisy_number} plus or minus {width:,}."
     return Accuracy((sentence,), {"width_of_counts": width})
 
 
@@ -239,8 +240,8 @@ def counts_of_all(width: int, single_width: int, scale: Scale = USERS, noun: str
 
 def _at_once(width: int, scale: Scale, noun: str = "item") -> str:
     """Return the sentence that all intervals hold at once."""
-    truth = scale.truth.replace("number", "numbers", 1)
-    return f"The {truth} of all {noun}s {AT_ONCE}: {scale.noisy} plus or minus {width:,}."
+    truth = scale.true_number.replace("number", "numbers", 1)
+    return f"The {truth} of all {noun}s {AT_ONCE}: {scale.noisy_number} plus or minus {width:,}."
 
 
 def union_counts(widths: Sequence[int], scale: Scale) -> Accuracy:
@@ -251,8 +252,8 @@ def union_counts(widths: Sequence[int], scale: Scale) -> Accuracy:
 def selecting_counts(width: int, scale: Scale) -> Accuracy:
     """Return the accuracy of the noisy counts that decided which items a union has."""
     sentence = (
-        f"The {scale.truth} of {ONE_ROW} is between low and high, even if noise lifted it above the threshold: "
-        f"for counts far above it, {scale.noisy} plus or minus {width:,}; {OUTSIDE}."
+        f"The {scale.true_number} of {ONE_ROW} is between low and high, even if noise lifted it above the threshold: "
+        f"for counts far above it, {scale.noisy_number} plus or minus {width:,}; {ROWS_OUTSIDE}."
     )
     return Accuracy((sentence,), {"width_of_counts": width})
 

@@ -9,21 +9,21 @@ from fractions import Fraction
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import TOO_MANY, format_at_most
-from dpselect.release.brief import Answer
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
 from dpselect.release.picture import Picture
 from dpselect.release.scale import score_name, unit_of_counts
+from dpselect.release.shown import ShownRelease
 from dpselect.release.statement import NOT_SECURE, Kind
 
 MIN_QUANTILES = 9  # quantiles that are drawn as a distribution; fewer are dots
 MAX_BINS = 20
 NAMED_QUANTILES = 5  # quantiles that the words of a picture name
-MAX_ROWS, MAX_PANELS, MAX_ROWS_OF_PANEL = 50, 12, 10
+MAX_DRAWN_ROWS, MAX_PANELS, MAX_ROWS_OF_PANEL = 50, 12, 10
 NAMED_ROWS = 5  # rows that the words of a picture name
 SURE = "with 95 % confidence"
 
 
-def draw_release(release: Answer) -> Picture | None:
+def draw_release(release: ShownRelease) -> Picture | None:
     """Draw a release; None if it has neither numbers nor a bound that all its items share."""
     shares = release.privacy.parameters.get("q")
     if release.kind is Kind.VALUES and isinstance(shares, tuple):
@@ -33,18 +33,8 @@ def draw_release(release: Answer) -> Picture | None:
     return _draw_ranks(release) if "gap" in release.accuracy.numbers and release.items else None
 
 
-def _is_ranked(release: Answer) -> bool:
-    """Return whether the order of the items means something."""
-    return release.kind is not Kind.SET
-
-
-def _is_of_domain(release: Answer) -> bool:
-    """Return whether these are the counts of a whole domain."""
-    return release.privacy.mechanism.startswith("Histogram")
-
-
 def _make_picture(
-    release: Answer, title: str, panels: Sequence[RowPanel | Chart], lines_below: Sequence[str], alt: str
+    release: ShownRelease, title: str, panels: Sequence[RowPanel | Chart], lines_below: Sequence[str], alt: str
 ) -> Picture:
     """Return the picture with the lines that are below every picture."""
     warnings = [] if release.secure else [NOT_SECURE]
@@ -58,7 +48,7 @@ def _make_picture(
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def _draw_counts(release: Answer) -> Picture:
+def _draw_counts(release: ShownRelease) -> Picture:
     """Draw bars from 0, with whiskers if there are intervals."""
     marks = [
         _make_mark(
@@ -71,41 +61,37 @@ def _draw_counts(release: Answer) -> Picture:
         )
         for index, item in enumerate(release.items)
     ]
-    whiskers_text = "The whiskers contain all numbers" if _is_of_domain(release) else "Each whisker contains its number"
-    line_below = f"{whiskers_text} without noise{' at once' if _is_of_domain(release) else ''}, {SURE}."
+    whiskers_text = "The whiskers contain all numbers" if release.of_domain else "Each whisker contains its number"
+    line_below = f"{whiskers_text} without noise{' at once' if release.of_domain else ''}, {SURE}."
     whiskers = any(mark.high is not None for mark in marks)
     title = f"Noisy {score_name(release.privacy.parameters)}s: {unit_of_counts(release.privacy.parameters)}"
     return _draw_items(release, title, marks, None, line_below if whiskers else "")
 
 
-def _draw_ranks(release: Answer) -> Picture:
+def _draw_ranks(release: ShownRelease) -> Picture:
     """Draw a dot for each item, and how far above it any item it is compared with may be: all share that bound."""
     gap = float(Fraction(str(release.accuracy.numbers["gap"])))
     marks = [_make_mark(release, index, dots=(0.0,), high=gap) for index in range(len(release.items))]
     across = Axis("more than the item of the row", -gap / 2 or -1, gap or 1, [(0, "0"), (gap, number(gap))])
-    title = f"{'Ranks' if _is_ranked(release) else 'Items'} and their uncertainty"
+    title = f"{'Ranks' if release.ranked else 'Items'} and their uncertainty"
     drawn = _draw_items(release, title, marks, across, release.accuracy.opening_and_remainder[0])
     return replace(drawn, alt=f"{drawn.alt} {release.accuracy.opening_and_remainder[0]}")
 
 
-def _make_mark(release: Answer, index: int, **fields: object) -> Mark:
+def _make_mark(release: ShownRelease, index: int, **fields: object) -> Mark:
     """Return the mark of an item."""
     item = release.items[index]
-    rank = f"{item.rank:,}" if _is_ranked(release) and item.rank is not None else ""
+    rank = f"{item.rank:,}" if release.ranked and item.rank is not None else ""
     return Mark(formatting.text(item.item), rank=rank, **fields)  # type: ignore[arg-type]
 
 
-def _draw_items(release: Answer, title: str, marks: Sequence[Mark], across: Axis | None, line_below: str) -> Picture:
+def _draw_items(
+    release: ShownRelease, title: str, marks: Sequence[Mark], across: Axis | None, line_below: str
+) -> Picture:
     """Draw a row for each item, in a panel for each group."""
-    order = (
-        "In the domain's order"
-        if _is_of_domain(release)
-        else "Best first"
-        if _is_ranked(release)
-        else "In no order of rank"
-    )
+    order = "In the domain's order" if release.of_domain else "Best first" if release.ranked else "In no order of rank"
     if release.groups is None:
-        groups, max_rows = {"": list(marks)}, MAX_ROWS
+        groups, max_rows = {"": list(marks)}, MAX_DRAWN_ROWS
     else:
         groups, max_rows = release.groups.panels(release.items, marks), MAX_ROWS_OF_PANEL
     drawn = {name: of_group[:max_rows] for name, of_group in list(groups.items())[:MAX_PANELS]}
@@ -155,14 +141,14 @@ def _short(label: str) -> str:
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def _draw_quantiles(release: Answer, shares: Sequence[float]) -> Picture:
+def _draw_quantiles(release: ShownRelease, shares: Sequence[float]) -> Picture:
     """Draw a row of dots for each group; for many quantiles, their distribution."""
     values = [float(Fraction(str(item.item))) for item in release.items]
     drawn = Distribution.from_quantiles((item.item for item in release.items), release.privacy.parameters)
     if release.groups is None and drawn is not None:
         return _draw_distribution(release, drawn)
     groups = {"": values} if release.groups is None else release.groups.panels(release.items, values)
-    shown_groups = list(groups.items())[:MAX_ROWS] if values else []
+    shown_groups = list(groups.items())[:MAX_DRAWN_ROWS] if values else []
     marks = [Mark(name, ", ".join(map(number, of_group)), dots=of_group) for name, of_group in shown_groups]
     quantile_names = f"quantile{'' if len(shares) == 1 else 's'} {', '.join(map(number, shares))}"
     bounds = release.privacy.parameters.get("bounds")
@@ -183,7 +169,7 @@ def _draw_quantiles(release: Answer, shares: Sequence[float]) -> Picture:
     )
 
 
-def _describe_ranks(release: Answer) -> str:
+def _describe_ranks(release: ShownRelease) -> str:
     """Describe how far values are from their ranks, in a line; of groups each has its own numbers."""
     numbers = release.accuracy.numbers
     too_many_below, too_many_above, users = (numbers.get(name) for name in (*TOO_MANY, "users"))
@@ -199,7 +185,7 @@ def _describe_ranks(release: Answer) -> str:
     )
 
 
-def _draw_distribution(release: Answer, drawn: Distribution) -> Picture:
+def _draw_distribution(release: ShownRelease, drawn: Distribution) -> Picture:
     """Draw steps of the share of users up to each value, and the shares between round numbers."""
     bins = drawn.bins()
     steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]

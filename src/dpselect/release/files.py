@@ -67,11 +67,11 @@ class NewFile:
 
     def _begun(self) -> BinaryIO:
         """A new draft beside the file, locked while it is open. Its name is nobody else's: it may be removed by it."""
-        place, prefix = self.real.parent, f".{self.real.name}."
+        folder, prefix = self.real.parent, f".{self.real.name}."
         how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        sweep_drafts(str(place), prefix, ".part")
+        sweep_drafts(str(folder), prefix, ".part")
         while True:
-            self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
+            self._draft.path = folder / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
             try:
                 self._draft.file = file = os.fdopen(os.open(self._draft.path, how, self._mode), "wb")
             except FileExistsError:
@@ -148,15 +148,15 @@ def save(path: str | os.PathLike[str], content: str | bytes, *, private: bool = 
     A `private` one that was not there is for its owner alone.
     """
     content = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-    place = Path(path)
+    target = Path(path)
     try:
-        if is_device(place):
-            place.write_bytes(content)
+        if is_device(target):
+            target.write_bytes(content)
             return
-        new = NewFile(place, Path(os.path.realpath(place)), room=len(content), private=private)
+        new = NewFile(target, Path(os.path.realpath(target)), room=len(content), private=private)
         try:
             new.write(content)
         finally:
             new.give_up()
     except OSError as error:
-        raise OutputError(f"{place} cannot be written: {error.strerror}") from None
+        raise OutputError(f"{target} cannot be written: {error.strerror}") from None

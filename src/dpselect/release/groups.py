@@ -15,7 +15,7 @@ from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
 MAX_NAMED_GROUPS = 10  # groups without items that a line names
-TABLE_COLUMNS = (
+TAKEN_COLUMNS = (
     "rank",
     "item",
     "count",
@@ -61,7 +61,7 @@ class Groups:
     def to_columns(self, items: Sequence[Item], item_columns: Sequence[str]) -> dict[str, list[object]]:
         """Return the group of every item by column. A name that the table has itself begins with group_."""
         columns: dict[str, list[object]] = {}
-        taken_names = {name.casefold() for name in (*TABLE_COLUMNS, *item_columns)}
+        taken_names = {name.casefold() for name in (*TAKEN_COLUMNS, *item_columns)}
         for index, name in enumerate(self.columns):
             while name.casefold() in taken_names:
                 name = f"group_{name}"  # noqa: PLW2901 - until it is free

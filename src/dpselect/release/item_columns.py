@@ -9,7 +9,7 @@ from dpselect.release.measures import measure_columns
 from dpselect.release.measures import parse_measure_names as measures_in
 from dpselect.release.scale import CERTAIN_PLACE, COUNTED_COLUMNS, GROUP_USERS, USERS_BY, score_name
 
-COLUMNS = "item"
+ITEM_COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
 
 _TABLE_COLUMNS = frozenset({"rank", "count", "sum", "low", "high", CERTAIN_PLACE, GROUP_USERS, *COUNTED_COLUMNS})
@@ -21,7 +21,7 @@ def item_column_names(parameters: Mapping[str, object]) -> tuple[str, ...]:
     >>> item_column_names({"item": ("country", "rank")})
     ('country', 'item_rank')
     """
-    columns = parameters.get(COLUMNS, parameters.get(USERS_BY))
+    columns = parameters.get(ITEM_COLUMNS, parameters.get(USERS_BY))
     if not isinstance(columns, tuple):
         return ("item",)
     names: list[str] = []
@@ -50,7 +50,7 @@ def item_cells(labels: Sequence[object], names: Sequence[str]) -> dict[str, list
 
 def check_labels(parameters: Mapping[str, object], labels: Sequence[object]) -> None:
     """Raise ValueError if items have other columns than the statement names."""
-    columns = parameters.get(COLUMNS)
+    columns = parameters.get(ITEM_COLUMNS)
     if columns is None:
         return
     if not isinstance(columns, tuple) or len(columns) < 2 or not all(isinstance(name, str) for name in columns):

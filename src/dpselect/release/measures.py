@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.aggregates.measures import Mean, Measure, Sum, measures_of
 from dpselect.release import formatting
-from dpselect.release.accuracy import ONE_ROW, OUTSIDE, Accuracy
+from dpselect.release.accuracy import ONE_ROW, ROWS_OUTSIDE, Accuracy
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import Estimate, NoisyMeasures
@@ -91,7 +91,7 @@ def accuracy_of_measures(measures: Sequence[Measure], widths: Sequence[Fraction 
         low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
         clipping = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
         sentences.append(
-            f"The counted {name} of {ONE_ROW} {clipping}, is between its low and its high{margin}; {OUTSIDE}."
+            f"The counted {name} of {ONE_ROW} {clipping}, is between its low and its high{margin}; {ROWS_OUTSIDE}."
         )
         reported_widths.append(reported_width)
     return Accuracy(tuple(sentences), {"width_of_measures": tuple(reported_widths)})

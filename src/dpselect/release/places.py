@@ -15,7 +15,7 @@ from dpselect.release.scale import CERTAIN_PLACE
 if TYPE_CHECKING:
     from dpselect.release.statement import Item
 
-UNIT = "weight_unit"  # the parameter of a statement that says in which units sums are
+WEIGHT_UNIT = "weight_unit"  # the parameter of a statement that says in which units sums are
 Place = tuple[int, int]
 """The first and the last place that an item can have; 1 is the best."""
 
@@ -25,7 +25,7 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
 
     An item is below all whose count is larger by the lead or more, and above all whose count is smaller by it.
     """
-    given_unit = parameters.get(UNIT, 1)
+    given_unit = parameters.get(WEIGHT_UNIT, 1)
     unit = given_unit if isinstance(given_unit, int | Fraction) and given_unit > 0 else 1
     lead_steps, counts = _steps(lead, unit), [_steps(item.count, unit) for item in items]
     if lead_steps is None or lead_steps < 1 or None in counts:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError
-from dpselect.release import formatting
-from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, TOO_MANY, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, IF_FEWER, LEAD, NO_ACCURACY, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, LOST, score_column, score_name, unit_of_counts
+from dpselect.release.scale import score_name, unit_of_counts
 from dpselect.release.statement import (
-    FROM_ZERO,
     NOT_SECURE,
     Ended,
     Item,
@@ -25,7 +23,7 @@ from dpselect.release.statement import (
     Receipt,
     Statement,
 )
-from dpselect.release.table import HEAD_ROWS, Bars, Leaflet, Tabular, TextTable, escape_markdown
+from dpselect.release.table import HEAD_ROWS, Leaflet, Tabular, TextTable, describe_disagreement, escape_markdown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
-GOOD = f"how good it is (each line with {TIMES} % confidence):"
+ACCURACY_TITLE = f"how good it is (each line with {CONFIDENCE_PERCENT} % confidence):"
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
@@ -61,7 +59,7 @@ class Release(Tabular, Generic[Label_co]):
     counted: bool = False
     ended: Ended = Ended.FULL
     charged: Receipt | None = None
-    accuracy: Accuracy = NOTHING
+    accuracy: Accuracy = NO_ACCURACY
     groups: Groups | None = None
     question: Mapping[str, Json] | None = None
 
@@ -84,11 +82,11 @@ class Release(Tabular, Generic[Label_co]):
         return len(self.items)
 
     @overload
-    def __getitem__(self, place: int) -> Item[Label_co]: ...
+    def __getitem__(self, index: int) -> Item[Label_co]: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Item[Label_co], ...]: ...
-    def __getitem__(self, place: int | slice) -> Item[Label_co] | tuple[Item[Label_co], ...]:
-        return self.items[place]
+    def __getitem__(self, index: slice) -> tuple[Item[Label_co], ...]: ...
+    def __getitem__(self, index: int | slice) -> Item[Label_co] | tuple[Item[Label_co], ...]:
+        return self.items[index]
 
     @property
     def labels(self) -> list[Label_co]:
@@ -199,30 +197,9 @@ class Release(Tabular, Generic[Label_co]):
         from counting, counts are named counted_users, and sums, gains and losses counted_sum, counted_gain and
         counted_loss.
         """
-        groups = self.groups
-        columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
-        if self._quantile_shares:
-            shares = self._quantile_shares if groups is None else self._quantile_shares * len(groups.shown)
-            columns = {"q": [float(q) for q in shares], **columns}
-            if all(item.ranked is not None for item in self.items):
-                columns |= {name: [getattr(item.ranked, name) for item in self.items] for name in TOO_MANY}
-            if groups is None:
-                return columns
-            users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
-            return {**groups.to_columns(self.items, tuple(columns)), **columns, **users}
-        if self.ranked:
-            columns = {"rank": [item.rank for item in self.items], **columns}
-        if self.counted:
-            columns[self._score_column] = [item.count for item in self.items]
-            columns |= {name: [getattr(item, name) for item in self.items] for name in self._interval_columns}
-        if MEASURES in self.privacy.parameters:
-            from dpselect.release.measures import tabulate_measures
+        from dpselect.release import columns
 
-            columns |= tabulate_measures(self.items, self.privacy.parameters)
-        if groups is None:
-            return columns
-        users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
-        return {**groups.to_columns(self.items, self._item_columns), **columns, **users}
+        return columns.tabulate(self)
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
         """Return a picture of the answer, which a notebook shows and `save` writes as SVG.
@@ -286,13 +263,7 @@ class Release(Tabular, Generic[Label_co]):
         """Return the leaflet for a print."""
         from dpselect.release import brief
 
-        return brief.brief_leaflet(
-            self,
-            self._table(),
-            self._headline(formatting.text),
-            self._outcome_lines(),
-            ranks_disagree=bool(self._remark()),
-        )
+        return brief.brief_leaflet(self, self._table(), self._outcome_lines(), ranks_disagree=bool(self._remark()))
 
     def _leaflet(self) -> Leaflet:
         """Return the leaflet with everything, for a person, who is told what an unseen item is."""
@@ -302,16 +273,18 @@ class Release(Tabular, Generic[Label_co]):
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
             cost = price[1]
+        from dpselect.release import headline
+
         certainty, more_sentences = self.accuracy.opening_and_remainder
         if self.complete and self.groups is None:
-            more_sentences = tuple(sentence for sentence in more_sentences if not sentence.startswith(SHORT))
+            more_sentences = tuple(sentence for sentence in more_sentences if not sentence.startswith(IF_FEWER))
         return Leaflet(
             table=self._table(),
-            headline=self._headline(),
+            headline=headline.describe_result(self),
             certainty=certainty,
             outcome=self._outcome_lines(),
             remark=self._remark(),
-            accuracy_title=GOOD,
+            accuracy_title=ACCURACY_TITLE,
             accuracy=more_sentences,
             price=price,
             cost=cost,
@@ -319,86 +292,9 @@ class Release(Tabular, Generic[Label_co]):
         )
 
     def _table(self) -> TextTable:
-        """Return the table for a person. A group's values are shown once."""
-        names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
-        columns: dict[str, list[Any]] = {**self.to_columns(), **names}
-        bars = None
-        if self.counted:
-            from dpselect.release.panels import Mark
+        from dpselect.release import columns
 
-            bars = Bars(self._score_column, [Mark(bar=item.count, low=item.low, high=item.high) for item in self.items])
-        places = self.places
-        if places is not None:
-            from dpselect.release.places import is_any_certain, places_column
-
-            columns |= places_column(places) if is_any_certain(places) else {}
-        if self.groups is None:
-            return TextTable(columns, left=() if self._quantile_shares else self._item_columns, bars=bars)
-        from dpselect.release.groups import typed_group
-
-        group_columns = list(self.groups.to_columns(self.items, self._item_columns))
-        item_groups = [typed_group(item.group) for item in self.items]
-        starts = [not index or group != item_groups[index - 1] for index, group in enumerate(item_groups)]
-        columns |= {name: [formatting.text(value) for value in columns[name]] for name in group_columns}
-        once = [*group_columns, self._group_users] if self.groups.counted else group_columns
-        return TextTable(columns, (*group_columns, *self._item_columns), once, starts, bars)
-
-    def _headline(self, show: Callable[[object], str] = formatting.brief) -> str:
-        """Return the headline, with a single item as `show` writes it. A sum says that it is none of refunds."""
-        sentence = self._describe_items(show)
-        return sentence if self.weight is None else f"{sentence.removesuffix('.')}; rows below 0 count as 0."
-
-    def _describe_items(self, show: Callable[[object], str]) -> str:
-        if self.groups is not None:
-            from dpselect.release.groups import describe_groups_of_user
-
-            sentence = self.groups.outcome(self.items)
-            if self.kind is Kind.SET and self.items:
-                sentence = (
-                    f"{len(self):,} item{'' if len(self) == 1 else 's'} of {sentence} that enough users share, unranked"
-                )
-            counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
-            return f"{sentence[0].upper()}{sentence[1:]}{counts_in}."
-        k = self.privacy.parameters.get("k")
-        if self.compared is not None:
-            from dpselect.release import gains
-
-            lost = LOST in self.privacy.parameters
-            return gains.describe_gains(
-                len(self), self.compared, lost=lost, k=k, complete=self.complete, ranked=self.ranked
-            )
-        items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
-        if not self.complete:
-            item_count = items if k is None else f"{len(self):,} of at most {formatting.format_count(k)} items"
-            return f"{item_count}: {NO_OTHER}."
-        if not self.items:
-            return f"No items: {NONE}."
-        if self._quantile_shares:
-            return formatting.quantiles([float(q) for q in self._quantile_shares], self.labels)
-        if "users_by" in self.privacy.parameters:
-            return self._describe_users()
-        if self.of_domain:
-            return f"The numbers of {self.unit} of all {items} of the domain, with noise."
-        if self.kind is Kind.SET:
-            return f"{items}{' that enough users share' if k is None else ''}, unranked."
-        if len(self) == 1:
-            chosen = bool(self.accuracy.sentences) and self.accuracy.sentences[0].startswith(CHOSEN)
-            item_text = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
-            return f"{'Chosen' if chosen else items}: {item_text.format(show(self.items[0].item))}."
-        ranking_basis = "" if self.weight is None else f"by {self._score_column.replace('_', ' ')}s, "
-        return f"{items}, {ranking_basis}best first."
-
-    def _describe_users(self) -> str:
-        """Describe how many users there are, in all or in each group."""
-        if self.privacy.parameters["users_by"]:
-            groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
-            from dpselect.release.groups import describe_groups_of_user
-
-            counts_in = describe_groups_of_user(self.privacy)
-            return (
-                f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
-            )
-        return f"{self.items[0].count:,} {self.unit}, with noise."
+        return columns.text_table(self)
 
     def _outcome_lines(self) -> list[str]:
         """Return what else a reader must know of an answer; it depends on how many items there are, not on labels."""
@@ -416,9 +312,7 @@ class Release(Tabular, Generic[Label_co]):
         """Return why a lower rank has a larger count, if one does, or ""."""
         if not (self.counted and self.ranked):
             return ""
-        from dpselect.release.table import describe_disagreement
-
-        return describe_disagreement(self.items, self._score_name)
+        return describe_disagreement(self.items, score_name(self.privacy.parameters))
 
     # ---- what kind of table it is -------------------------------------------------------------------------
 
@@ -433,7 +327,7 @@ class Release(Tabular, Generic[Label_co]):
         """Periods between which items gained users; None if items were not selected by gains."""
         if "compared_with" not in self.privacy.parameters:
             return None
-        from dpselect.release.gains import compared_periods
+        from dpselect.release.headline import compared_periods
 
         return compared_periods(self.privacy.parameters)
 
@@ -443,45 +337,9 @@ class Release(Tabular, Generic[Label_co]):
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
-    def _score_name(self) -> str:
-        return score_name(self.privacy.parameters)
-
-    @property
     def unit(self) -> str:
         """Unit of counts and intervals: users, or counted users if a bound cuts, or gains, or a weight."""
         return unit_of_counts(self.privacy.parameters)
-
-    @property
-    def _score_column(self) -> str:
-        return score_column(self._score_name, self.privacy.parameters)
-
-    @property
-    def _group_users(self) -> str:
-        return score_column(GROUP_USERS, self.privacy.parameters)
-
-    @property
-    def _quantile_shares(self) -> tuple[Any, ...]:
-        """The q of every item, if the items are quantiles."""
-        q = self.privacy.parameters.get("q") if self.kind is Kind.VALUES else ()
-        return q if isinstance(q, tuple) else ()
-
-    @property
-    def _cells(self) -> dict[str, list[Any]]:
-        """Labels by column."""
-        if self._quantile_shares or not {"item", "users_by"} & set(self.privacy.parameters):
-            return {"value" if self._quantile_shares else "item": self.labels}
-        from dpselect.release.item_columns import item_cells, item_column_names
-
-        return item_cells(self.labels, item_column_names(self.privacy.parameters))
-
-    @property
-    def _item_columns(self) -> tuple[str, ...]:
-        return tuple(self._cells)
-
-    @property
-    def _interval_columns(self) -> tuple[str, ...]:
-        """Columns of intervals; releases made before there were any have none."""
-        return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()
 
 
 def _label_in_group(item: Item) -> tuple[object, ...]:

@@ -17,16 +17,28 @@ from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 from dpselect.release.scale import LOST, ONCE_IN_EACH
-from dpselect.release.statement import OUTSIDE, Statement, describe_outside
+from dpselect.release.statement import OUTSIDE_PACKAGE, Statement, describe_outside
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
-UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
+UNREADABLE_ROWS = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 USER = "user"
 ONE_USER = re.compile(r"\b(one|each|every|an?|any) user\b(?!')", re.IGNORECASE)
 PREPARED = ("max_rows_per_user", "prepared_period")
-ROW_FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", LOST, "keys", *PREPARED, OUTSIDE)
+ROW_FIELDS = (
+    "user",
+    "item",
+    "time",
+    "period",
+    "during",
+    "timezone",
+    "compared_with",
+    LOST,
+    "keys",
+    *PREPARED,
+    OUTSIDE_PACKAGE,
+)
 
 
 @dataclass(frozen=True)
@@ -45,10 +57,6 @@ class OfRows:
     bound: RowBound | None = None
     outside: str | None = None
 
-    def as_opened(self, keys: tuple[str, ...], bound: RowBound | None, outside: str | None) -> OfRows:
-        """Return what an open engine knows of its rows, too."""
-        return replace(self, keys=keys, bound=bound, outside=outside)
-
     @property
     def counting_period(self) -> str | None:
         """Kind of the periods in each of which a user counts once, if a question is about several."""
@@ -59,11 +67,11 @@ class OfRows:
         """Return the release with a statement about its rows, which does not depend on them."""
         accuracy = release.accuracy if release.items else release.accuracy.without_items
         release = name_unit(replace(release, accuracy=accuracy), self._unit)
-        statement = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+        statement = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE_ROWS))
         if self.outside is not None:
             sentences = (*statement.sentences, describe_outside(self.outside))
             statement = replace(
-                statement, parameters={**statement.parameters, OUTSIDE: self.outside}, sentences=sentences
+                statement, parameters={**statement.parameters, OUTSIDE_PACKAGE: self.outside}, sentences=sentences
             )
         release = replace(release, privacy=statement)
         if isinstance(self.user, tuple) or self.columns is not None:
@@ -98,7 +106,7 @@ class OfRows:
             document["max_rows_per_user"] = self.bound.max_rows
             document |= {} if self.bound.period is None else {"prepared_period": self.bound.period}
         if self.outside is not None:
-            document[OUTSIDE] = self.outside
+            document[OUTSIDE_PACKAGE] = self.outside
         return document
 
     @classmethod
@@ -121,9 +129,9 @@ class OfRows:
             compared_names = _period_names(document["compared_with"]) or ()
             periods = periods.compared_with(compared_names, lost=flag(LOST, document.get(LOST, False)))
         keys = tuple(map(str, as_list("keys", document.get("keys", []), "be a list of columns")))
-        bound, outside = _row_bound(*map(document.get, PREPARED)), document.get(OUTSIDE)
+        bound, outside = _row_bound(*map(document.get, PREPARED)), document.get(OUTSIDE_PACKAGE)
         if not isinstance(outside, str | None):
-            raise ParameterError(OUTSIDE, "be the name of the package that read the rows", came(outside))
+            raise ParameterError(OUTSIDE_PACKAGE, "be the name of the package that read the rows", came(outside))
         return cls(user, columns, periods, keys, bound, outside)
 
 
@@ -163,11 +171,11 @@ def _with_unit(sentence: str, unit: str) -> str:
 
 def add_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:
     """Return the release with a statement about one combination of columns of users, and with those of items."""
-    from dpselect.release.item_columns import COLUMNS
+    from dpselect.release.item_columns import ITEM_COLUMNS
 
     statement = release.privacy
     if columns is not None:
-        statement = replace(statement, parameters={**statement.parameters, COLUMNS: columns})
+        statement = replace(statement, parameters={**statement.parameters, ITEM_COLUMNS: columns})
     if isinstance(user, tuple):
         unit = unit_of_key(user)
         statement = replace(statement, unit=unit, sentences=(*statement.sentences, *_describe_unit(unit)))

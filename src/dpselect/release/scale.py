@@ -66,12 +66,12 @@ class Scale:
         return {name: value for name, value in bounds.items() if value is not None}
 
     @property
-    def counted(self) -> str:
+    def counted_prefix(self) -> str:
         """Word before the name of a score that bounds cut."""
         return "counted " if self.bounds else ""
 
     @property
-    def _who(self) -> str:
+    def _who_counts(self) -> str:
         """Sentence that says who counts, and which other number an interval does not hold, if bounds cut."""
         scope = (OF_RETURNED if self.only_returned else "") + (" in each group" if self.in_each_group else "")
         limits = [
@@ -86,11 +86,11 @@ class Scale:
             cap = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if limits else ''} gives an item at most {cap}"
         elif self.period and self.rows and not (self.groups or self.items):
-            return f"Each user{counts}{THEREFORE}{self.counted}users may be other than people."
+            return f"Each user{counts}{THEREFORE}{self.counted_prefix}users may be other than people."
         elif not (self.groups or self.items or self.rows):
-            return f"Each user{counts}{THEREFORE}{self.counted}users may be more than people."
-        comparison = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
-        return f"Each user{counts}{THEREFORE}{self.counted}{comparison.rpartition(' ')[2]} may be {comparison}."
+            return f"Each user{counts}{THEREFORE}{self.counted_prefix}users may be more than people."
+        comparison = "fewer than all users" if self.score == "count" else f"other than whole {self.score_plural}"
+        return f"Each user{counts}{THEREFORE}{self.counted_prefix}{comparison.rpartition(' ')[2]} may be {comparison}."
 
     @property
     def unit(self) -> str:
@@ -107,7 +107,7 @@ class Scale:
         return "loss" if self.lost else "gain"
 
     @property
-    def scores(self) -> str:
+    def score_plural(self) -> str:
         """Name of several scores."""
         return "losses" if self.score == "loss" else f"{self.score}s"
 
@@ -117,18 +117,18 @@ class Scale:
         return score_column(self.score, self.parameters)
 
     @property
-    def noisy(self) -> str:
+    def noisy_number(self) -> str:
         """Name of a noisy score in a sentence: that of its column, if it says more."""
         return self.column if self.bounds else f"the {self.score}"
 
     @property
-    def truth(self) -> str:
+    def true_number(self) -> str:
         """Name of the number that an interval holds."""
         name = "number of {}users" if self.score == "count" else f"{{}}{self.score}"
-        return name.format(self.counted) if self.bounds else f"true {name.format('')}"
+        return name.format(self.counted_prefix) if self.bounds else f"true {name.format('')}"
 
     @property
-    def users(self) -> str:
+    def user_noun(self) -> str:
         """Name of one user that a score counts, without the plural's s."""
         if not self.gains:
             return "user"
@@ -148,7 +148,7 @@ class Scale:
     def format_score(self, steps: int) -> str:
         """Format a score with its unit: users, or an amount of the weight."""
         if self.totals is None:
-            return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
+            return f"{steps:,} {self.counted_prefix}{self.user_noun}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
 
     def with_bounds(
@@ -170,14 +170,14 @@ class Scale:
     def format_about(self, steps: float, digits: int = 4) -> str:
         """Format a height, or a scale of noise, with its unit in few digits."""
         if self.totals is None:
-            return f"{formatting.round_digits(steps, digits)} {self.users}s"
+            return f"{formatting.round_digits(steps, digits)} {self.user_noun}s"
         value = formatting.round_digits(steps * float(self.totals.unit), digits)
         return f"{value} of {formatting.text(self.totals.column)}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences that say who counts if bounds cut, and what a score is if it is not a number of users."""
-        who = (self._who,) if self.bounds else ()
+        who = (self._who_counts,) if self.bounds else ()
         if self.totals is None:
             return who
         unit, cap = formatting.short(self.totals.unit), formatting.short(self.totals.at_most)

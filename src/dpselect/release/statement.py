@@ -27,7 +27,7 @@ else:
 
 FROM_ZERO = "counted_from"  # the parameter of a statement whose item is a place in an array
 PAID_AGAIN = "asking again is charged again, because these rows may have changed"
-OUTSIDE = "outside"  # the parameter of a statement that names another package that read the rows
+OUTSIDE_PACKAGE = "outside"  # the parameter of a statement that names another package that read the rows
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 
 

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from dpselect.errors import ParameterError, came
 
-_MUST = "be the address of a gateway"
+_REQUIREMENT = "be the address of a gateway"
 _HINT = "for example https://gateway.example.org"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _PATH = re.compile(r"[A-Za-z0-9._~/-]*")
@@ -19,7 +19,7 @@ _PATH = re.compile(r"[A-Za-z0-9._~/-]*")
 class GatewayAddress:
     """The address of a gateway, checked. `path` is what stands before the paths of requests."""
 
-    safe: bool  # does TLS protect what is sent?
+    uses_tls: bool  # does TLS protect what is sent?
     host: str
     port: int | None
     path: str
@@ -27,29 +27,29 @@ class GatewayAddress:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port is None else f":{self.port}"
-        return f"http{'s' if self.safe else ''}://{host}{port}{self.path}"
+        return f"http{'s' if self.uses_tls else ''}://{host}{port}{self.path}"
 
 
-def address_of(url: object, *, insecure: bool = False) -> GatewayAddress:
+def parse_address(url: object, *, insecure: bool = False) -> GatewayAddress:
     """Parse the address of a gateway. A token must not travel in the open, unless somebody says so.
 
     >>> print(address_of("https://gateway.example.org/"), address_of("http://127.0.0.1:8080"))
     https://gateway.example.org http://127.0.0.1:8080
     """
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
-        raise ParameterError("url", _MUST, came(url), _HINT)
+        raise ParameterError("url", _REQUIREMENT, came(url), _HINT)
     try:
         parts, port = urlsplit(url), urlsplit(url).port
     except ValueError:
-        raise ParameterError("url", _MUST, url, _HINT) from None
+        raise ParameterError("url", _REQUIREMENT, url, _HINT) from None
     _check_parts(url, parts)
-    host, safe = parts.hostname or "", parts.scheme == "https"
-    if not safe and not insecure and not _is_this_computer(host):
+    host, uses_tls = parts.hostname or "", parts.scheme == "https"
+    if not uses_tls and not insecure and not _is_this_computer(host):
         hint = "insecure=True sends it anyway, on a trusted network"
         raise ParameterError(
             "url", "start with https://, or anybody on the network could read the token", came(url), hint
         )
-    return GatewayAddress(safe, host, port, parts.path.rstrip("/"))
+    return GatewayAddress(uses_tls, host, port, parts.path.rstrip("/"))
 
 
 def _check_parts(url: str, parts: SplitResult) -> None:
@@ -57,7 +57,7 @@ def _check_parts(url: str, parts: SplitResult) -> None:
         raise ParameterError("url", "hold no name and no password", "one that does", "token= says who asks")
     is_valid = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "")
     if not is_valid or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
-        raise ParameterError("url", _MUST, came(url), _HINT)
+        raise ParameterError("url", _REQUIREMENT, came(url), _HINT)
 
 
 def _is_this_computer(host: str) -> bool:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground import parameters
 from dpselect._ground.keys import Key, composite_columns, parse_key
 from dpselect._ground.parameters import Progress, check_keywords, whole_number
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
-from dpselect.queries.plan import Plan, missing_price, plan_class
+from dpselect.queries.plan import Plan, missing_price
+from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import PERIODS
 from dpselect.questions.parts import Payment, Total
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 Body = dict[str, Any]
-_TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
-_BOUND_PARAMETERS = ("max_items_per_user",)
+_TRIAL_EPSILONS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
+_FACTS_OF_QUESTION = ("max_items_per_user",)
 
 
 @check_keywords
@@ -90,13 +90,11 @@ class RemoteDataset(Verbs):
     def _answer_question(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        _check(progress, fresh=fresh)
         check_question(question)
-        return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
+        return self._answer(question.verb, question_body(question, payment, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer_plan(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        _check(progress, fresh=fresh)
-        return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
+        return self._answer(plan.verb, plan_body(plan, self) | _fresh_field(fresh=fresh), progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
         if "logging" in sys.modules:
@@ -106,35 +104,30 @@ class RemoteDataset(Verbs):
         return ask_question(self.wire, body, progress)
 
 
-def _check(progress: object, *, fresh: object) -> None:
-    parameters.check_callable("progress", progress)
-    parameters.flag("fresh", fresh)
-
-
-def _again(*, fresh: bool) -> Body:
+def _fresh_field(*, fresh: bool) -> Body:
     return {"fresh": True} if fresh else {}
 
 
 # ---- questions as bodies of requests, planned here first, so that a mistake costs no round trip -----------------
 
 
-def body_of_plan(plan: Plan, rows: RemoteDataset) -> Body:
+def plan_body(plan: Plan, rows: RemoteDataset) -> Body:
     """Return the body of a question that was planned beforehand, with all it holds."""
-    plan = plan.of(rows, _BOUND_PARAMETERS)
+    plan = plan.for_data_set(rows, _FACTS_OF_QUESTION)
     warn_if_weak(plan.ceiling)
     return plan.to_dict() | _row_fields(plan.question, rows)
 
 
-def body_of(question: Question, payment: Payment, rows: RemoteDataset) -> Body:
+def question_body(question: Question, payment: Payment, rows: RemoteDataset) -> Body:
     """Return the body of a question at a price. What was left out stays so: the owner may have declared it."""
     verb_plan, filled_question = plan_class(question.verb), _fill_undeclared(question)
     facts = verb_plan.facts_of(rows, question)
     if payment.share is not None:
-        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).of(rows)
+        _plan_at_any_epsilon(verb_plan, filled_question, payment, facts).for_data_set(rows)
     elif payment.epsilon is None and payment.accuracy is None:
         raise missing_price(verb_plan.verb, verb_plan.accuracies)
     else:
-        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).of(rows).ceiling)
+        warn_if_weak(verb_plan(question=filled_question, payment=payment, facts=facts).for_data_set(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_row_fields(question, rows)}
 
 
@@ -161,10 +154,10 @@ def _fill_undeclared(question: Question) -> Question:
 
 def _plan_at_any_epsilon(plan_class: type[Plan], question: Question, payment: Payment, facts: Any) -> Plan:
     """Plan a question at some epsilon, because only the gateway knows the epsilon of the share."""
-    for epsilon in _TRIALS[:-1]:
+    for epsilon in _TRIAL_EPSILONS[:-1]:
         try:
             return plan_class(question=question, payment=Payment(epsilon=epsilon, delta=payment.delta), facts=facts)
         except ParameterError as error:
             if not error.parameter.startswith("epsilon"):
                 raise
-    return plan_class(question=question, payment=Payment(epsilon=_TRIALS[-1], delta=payment.delta), facts=facts)
+    return plan_class(question=question, payment=Payment(epsilon=_TRIAL_EPSILONS[-1], delta=payment.delta), facts=facts)

@@ -10,8 +10,8 @@ from dpselect.errors import BudgetError, DataError, DpselectError, GatewayError,
 from dpselect.release.formatting import text
 
 MAX_PROBLEM_CHARACTERS = 600  # characters of what a gateway says
-DEEPEST = 100  # lists and objects inside each other
-LISTS = "the ask page of the gateway, or described() of its Remote, has"  # for the command and Python
+MAX_DEPTH = 100  # lists and objects inside each other
+WHERE_LISTED = "the ask page of the gateway, or described() of its Remote, has"  # for the command and Python
 SIGN_IN = "give token=, DPSELECT_TOKEN or --token-file FILE; the owner of the gateway makes tokens"
 
 
@@ -28,7 +28,7 @@ def escape_text(message: object) -> str:
 
 def escape_json(value: Any, depth: int = 0) -> Any:
     """Return JSON of which all texts are escaped."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise GatewayError("the reply is nested deeper than any reply of a gateway", kind="reply")
     if isinstance(value, dict):
         return {text(name): escape_json(value, depth + 1) for name, value in value.items()}
@@ -41,11 +41,11 @@ def error_of(problem: Mapping[str, Any]) -> DpselectError:
     """Return the error of a problem: as for data on this computer, and a GatewayError for what only a gateway has."""
     kind = kind_of(problem)
     detail = escape_text(problem.get("detail")) or escape_text(problem.get("title")) or "the gateway gives no detail"
-    hint = escape_text(problem.get("hint")).replace("GET /v1/data has", LISTS) or None
+    hint = escape_text(problem.get("hint")).replace("GET /v1/data has", WHERE_LISTED) or None
     match kind:
         case "parameter" if "parameter" in problem:
-            name, requirement, came = (escape_text(problem.get(field)) for field in ("parameter", "must", "came"))
-            return ParameterError(name or "query", requirement or "be another", came or "something else", hint)
+            name, requirement, what_came = (escape_text(problem.get(field)) for field in ("parameter", "must", "came"))
+            return ParameterError(name or "query", requirement or "be another", what_came or "something else", hint)
         case "budget":
             return BudgetError(detail, hint)
         case "failed":

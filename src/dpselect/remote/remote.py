@@ -12,23 +12,25 @@ from dpselect.queries.plan import Plan
 from dpselect.questions.parts import Payment
 from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json
-from dpselect.remote.address import address_of
-from dpselect.remote.dataset import Body, RemoteDataset, body_of, body_of_plan
+from dpselect.remote.address import parse_address
+from dpselect.remote.dataset import Body, RemoteDataset, plan_body, question_body
 from dpselect.remote.problems import escape_json
-from dpselect.remote.waiting import fetch_release, identifier, wait_for_answer
+from dpselect.remote.waiting import fetch_release, parse_id, wait_for_answer
 from dpselect.remote.wire import Wire
 from dpselect.verbs import check_question
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-TIMEOUT_SECONDS = 60.0  # seconds
+DEFAULT_PATIENCE = 60.0  # seconds
 MAX_TOKEN_CHARACTERS = 4096  # characters of a token
-TOKEN = "DPSELECT_TOKEN"
+TOKEN_VARIABLE = "DPSELECT_TOKEN"
 
 
 @check_keywords
-def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = TIMEOUT_SECONDS) -> Remote:
+def connect(
+    url: str, *, token: str | None = None, insecure: bool = False, patience: float = DEFAULT_PATIENCE
+) -> Remote:
     """Connect to a gateway; nothing is sent before a question is asked.
 
     Args:
@@ -41,14 +43,14 @@ def connect(url: str, *, token: str | None = None, insecure: bool = False, patie
     """
     if not isinstance(insecure, bool):
         raise ParameterError("insecure", "be True or False", came(insecure))
-    address = address_of(url, insecure=insecure)
-    return Remote(Wire(address, _token(token), float(not_negative("patience", patience))))
+    address = parse_address(url, insecure=insecure)
+    return Remote(Wire(address, _parse_token(token), float(not_negative("patience", patience))))
 
 
-def _token(argument: object) -> str:
+def _parse_token(argument: object) -> str:
     """Return a valid token; no message shows any of it."""
-    hint = f"the owner of the gateway makes one; {TOKEN} is used if token= is left out"
-    text = os.environ.get(TOKEN) if argument is None else argument
+    hint = f"the owner of the gateway makes one; {TOKEN_VARIABLE} is used if token= is left out"
+    text = os.environ.get(TOKEN_VARIABLE) if argument is None else argument
     if text is None or text == "":
         raise ParameterError("token", "be given", "nothing", hint)
     if not isinstance(text, str) or len(text) > MAX_TOKEN_CHARACTERS:
@@ -91,11 +93,11 @@ class Remote:
 
     def me(self) -> dict[str, Json]:
         """Return your name, role and data, as the gateway knows them."""
-        return _object(self._wire.get("/v1/me"))
+        return _escaped_object(self._wire.get("/v1/me"))
 
     def described(self) -> list[dict[str, Json]]:
         """Return the data that you may ask about, with everything that their owner declared."""
-        return _rows(self._wire.get("/v1/data"), "data")
+        return _escaped_rows(self._wire.get("/v1/data"), "data")
 
     def plan(
         self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
@@ -108,7 +110,7 @@ class Remote:
             question: The question, or a plan of it.
             data: The name of the data, or a RemoteDataset with its item and filter.
         """
-        return _object(self._wire.post("/v1/plan", _body(self._data_of(data), question, price)))
+        return _escaped_object(self._wire.post("/v1/plan", _plan_body(self._data_of(data), question, price)))
 
     def price(
         self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
@@ -119,37 +121,37 @@ class Remote:
             question: The question, or a plan of it.
             data: The name of the data, or a RemoteDataset with its item and filter.
         """
-        return _object(self._wire.post("/v1/price", _body(self._data_of(data), question, price)))
+        return _escaped_object(self._wire.post("/v1/price", _plan_body(self._data_of(data), question, price)))
 
     def budget(self) -> list[dict[str, Json]]:
         """Return the promise for each data set, what is left of it, and what is left of your quota."""
-        return _rows(self._wire.get("/v1/budget"), "budgets")
+        return _escaped_rows(self._wire.get("/v1/budget"), "budgets")
 
     def questions(self) -> list[dict[str, Json]]:
         """Return the latest questions, newest first."""
-        return _rows(self._wire.get("/v1/questions"), "questions")
+        return _escaped_rows(self._wire.get("/v1/questions"), "questions")
 
     def question(self, question: str) -> dict[str, Json]:
         """Return the state of a question, by its id."""
-        return _object(self._wire.get(f"/v1/questions/{identifier('question', question)}"))
+        return _escaped_object(self._wire.get(f"/v1/questions/{parse_id('question', question)}"))
 
     def wait(self, question: str, *, progress: Progress | None = None) -> Release:
         """Wait for the answer to a question that was asked before, by its id."""
         check_callable("progress", progress)
-        return wait_for_answer(self._wire, identifier("question", question), progress)
+        return wait_for_answer(self._wire, parse_id("question", question), progress)
 
     def cancel(self, question: str) -> dict[str, Json]:
         """Cancel a question, by its id. GatewayError if it has started or ended."""
-        path = f"/v1/questions/{identifier('question', question)}"
-        return _object(self._wire.delete(path, patience=self._wire.patience))
+        path = f"/v1/questions/{parse_id('question', question)}"
+        return _escaped_object(self._wire.delete(path, patience=self._wire.patience))
 
     def answers(self) -> list[dict[str, Json]]:
         """Return the answers about data that you may use, including those that others paid for."""
-        return _rows(self._wire.get("/v1/answers"), "answers")
+        return _escaped_rows(self._wire.get("/v1/answers"), "answers")
 
     def answer(self, answer: str) -> Release:
         """Return an answer, by its id, free of charge."""
-        return fetch_release(self._wire, identifier("answer", answer))
+        return fetch_release(self._wire, parse_id("answer", answer))
 
     def close(self) -> None:
         """Close this thread's connection; the next request makes another."""
@@ -163,23 +165,23 @@ class Remote:
         raise ParameterError("data", "be a name, or what Remote.data(...) makes", came(data))
 
 
-def _body(rows: RemoteDataset, question: object, price: dict[str, Any]) -> Body:
+def _plan_body(rows: RemoteDataset, question: object, price: dict[str, Any]) -> Body:
     if isinstance(question, Plan):
         if price:
             raise ParameterError(next(iter(price)), "be left out for a Plan, which has a price", "something")
-        return body_of_plan(question, rows)
+        return plan_body(question, rows)
     check_question(question)
     refuse_unknown_names(price, [parameter.name for parameter in Payment.parameters()], "be a part of a price")
-    return body_of(question, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
+    return question_body(question, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
 
 
-def _object(reply: Any) -> dict[str, Json]:
+def _escaped_object(reply: Any) -> dict[str, Json]:
     fields: dict[str, Json] = escape_json(reply)
     return fields
 
 
-def _rows(reply: Any, name: str) -> list[dict[str, Json]]:
+def _escaped_rows(reply: Any, name: str) -> list[dict[str, Json]]:
     rows = reply.get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise GatewayError("the reply does not come from a gateway", "is the address right?", kind="reply")
-    return [_object(row) for row in rows]
+    return [_escaped_object(row) for row in rows]

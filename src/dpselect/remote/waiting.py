@@ -16,13 +16,13 @@ from dpselect.release.release import Receipt, Release
 from dpselect.remote.problems import error_of, escape_json, escape_text
 from dpselect.remote.wire import Wire
 
-LONG, SHORT = 25, 1  # seconds that the gateway holds a question back; the shorter where somebody watches
-LEAST = 0.2  # seconds between two looks, should it not hold it back
-_FAREWELL = 5.0  # seconds for a last word after Ctrl-C
+LONG_HOLD, SHORT_HOLD = 25, 1  # seconds that the gateway holds a question back; the shorter where somebody watches
+LEAST_PAUSE = 0.2  # seconds between two looks, should it not hold it back
+_CANCEL_PATIENCE = 5.0  # seconds for a last word after Ctrl-C
 RUNNING = ("approval", "queued", "running")
 FINAL = ("answered", "refused", "failed", "lost", "cancelled", "rejected")
-_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
-_REPLY = "this version does not understand the gateway's reply"
+_VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_UNKNOWN_REPLY = "this version does not understand the gateway's reply"
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class RemoteJob:
         id_, state = (reply.get("id"), reply.get("state")) if isinstance(reply, dict) else (None, None)
         if (
             not isinstance(id_, str)
-            or not _ID.fullmatch(id_)
+            or not _VALID_ID.fullmatch(id_)
             or not isinstance(state, str)
             or state not in (*RUNNING, *FINAL)
         ):
-            raise GatewayError(_REPLY, kind="reply")
+            raise GatewayError(_UNKNOWN_REPLY, kind="reply")
         return cls(id_, state, reply)
 
     @property
@@ -52,9 +52,9 @@ class RemoteJob:
         return f"/v1/questions/{self.id}"
 
 
-def identifier(name: str, argument: object) -> str:
+def parse_id(name: str, argument: object) -> str:
     """Check the id of a question or an answer, which becomes part of a path."""
-    if not isinstance(argument, str) or not _ID.fullmatch(argument):
+    if not isinstance(argument, str) or not _VALID_ID.fullmatch(argument):
         raise ParameterError(name, "be an id that the gateway gave", came(argument))
     return argument
 
@@ -64,9 +64,9 @@ def ask_question(wire: Wire, body: Mapping[str, Any], progress: Progress | None)
 
     Whoever gives up waiting takes the question back, if that is possible.
     """
-    job, key = None, fresh_key().hex()
+    job, idempotency_key = None, fresh_key().hex()
     try:
-        job = RemoteJob.parse(wire.post("/v1/questions", body, key=key))
+        job = RemoteJob.parse(wire.post("/v1/questions", body, key=idempotency_key))
         job = _wait_until_ended(wire, job, progress)
         return _read_answer(wire, job)
     except GatewayError as error:
@@ -78,7 +78,7 @@ def ask_question(wire: Wire, body: Mapping[str, Any], progress: Progress | None)
     except DpselectError:
         raise
     except BaseException as error:
-        outcome = _take_back(wire, job)
+        outcome = _cancel_abandoned(wire, job)
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(outcome) from None
         raise
@@ -103,17 +103,17 @@ def fetch_release(wire: Wire, name: str) -> Release:
 
 def _wait_until_ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
     """Wait until a question has ended, and return it."""
-    hold = LONG if progress is None else SHORT
+    hold = LONG_HOLD if progress is None else SHORT_HOLD
     while job.state not in FINAL:
         if job.state == "approval":
             hint = f"after that, Remote.wait({job.id!r}) returns the answer"
             raise GatewayError("somebody else must approve this question first", hint, kind="approval")
         if progress is not None:
             progress(None)
-        begun = time.monotonic()
+        asked_at = time.monotonic()
         job = RemoteJob.parse(wire.get(f"{job.path}?wait={hold}"))
         if job.state not in FINAL:
-            time.sleep(max(0.0, LEAST - (time.monotonic() - begun)))
+            time.sleep(max(0.0, LEAST_PAUSE - (time.monotonic() - asked_at)))
     return job
 
 
@@ -122,8 +122,8 @@ def _read_answer(wire: Wire, job: RemoteJob) -> Release:
     if job.state == "answered":
         match = re.fullmatch(r"/v1/answers/([A-Za-z0-9_-]{1,100})", str(job.fields.get("answer")))
         if match is None:
-            raise GatewayError(_REPLY, kind="reply")
-        return replace(fetch_release(wire, match[1]), charged=_receipt(job.fields.get("cost")))
+            raise GatewayError(_UNKNOWN_REPLY, kind="reply")
+        return replace(fetch_release(wire, match[1]), charged=_parse_receipt(job.fields.get("cost")))
     problem = job.fields.get("problem")
     if isinstance(problem, dict):
         raise error_of({"type": f"/problems/{job.state}", **problem})
@@ -132,26 +132,30 @@ def _read_answer(wire: Wire, job: RemoteJob) -> Release:
     raise error_of({"type": f"/problems/{job.state}", "detail": f"there is no answer: the question is {job.state}"})
 
 
-def _take_back(wire: Wire, job: RemoteJob | None) -> str:
+def _cancel_abandoned(wire: Wire, job: RemoteJob | None) -> str:
     """Cancel a question that nobody waits for any more; return a sentence about the outcome."""
     if job is None:
         return "the question may have been asked: look in Remote.questions() before asking again"
-    again = f"Remote.wait({job.id!r}) returns its answer at no further cost"
+    way_to_answer = f"Remote.wait({job.id!r}) returns its answer at no further cost"
     if job.state in FINAL:
-        return f"the question is done; {again}"
+        return f"the question is done; {way_to_answer}"
     try:
-        cancelled = RemoteJob.parse(wire.delete(job.path, patience=_FAREWELL))
+        cancelled = RemoteJob.parse(wire.delete(job.path, patience=_CANCEL_PATIENCE))
     except DpselectError as error:
         if isinstance(error, GatewayError) and error.kind == "state":
-            return f"the question still runs and is charged, because rows may have been read; {again}"
-        return f"the gateway could not be reached: the question may still run; {again}"
-    return "the question was cancelled; nothing was charged" if cancelled.state == "cancelled" else f"too late; {again}"
+            return f"the question still runs and is charged, because rows may have been read; {way_to_answer}"
+        return f"the gateway could not be reached: the question may still run; {way_to_answer}"
+    return (
+        "the question was cancelled; nothing was charged"
+        if cancelled.state == "cancelled"
+        else f"too late; {way_to_answer}"
+    )
 
 
 # ---- what a gateway says is shown as text -----------------------------------------------------------------
 
 
-def _receipt(cost: object) -> Receipt | None:
+def _parse_receipt(cost: object) -> Receipt | None:
     """Return the receipt of a cost in the gateway's words."""
     if not isinstance(cost, dict):
         return None

@@ -20,13 +20,13 @@ from dpselect.errors import GatewayError
 from dpselect.remote.address import GatewayAddress
 from dpselect.remote.problems import error_of, escape_text, kind_of
 
-MOST = 64 << 20  # bytes of a reply
-REACH = 10.0  # seconds in which a connection must stand
-_SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
-FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
+MAX_REPLY_BYTES = 64 << 20  # bytes of a reply
+CONNECT_TIMEOUT = 10.0  # seconds in which a connection must stand
+_READ_TIMEOUT = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between two attempts
 _BUSY = (429, 503)
 JSON = "application/json"
-WRONG = "is the address right?"
+CHECK_ADDRESS = "is the address right?"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Connection:
     """A connection of one thread of one process; it is closed when nobody keeps it any more."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection, self.home = connection, process_identity()
+        self.connection, self.process = connection, process_identity()
         weakref.finalize(self, connection.close)
 
 
@@ -99,28 +99,28 @@ class Wire:
         headers |= {} if key is None else {"Idempotency-Key": key}
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers |= {} if body is None else {"Content-Type": JSON}
-        end = time.monotonic() + (self.patience if patience is None else patience)
-        pause, stale = FIRST, False
+        deadline = time.monotonic() + (self.patience if patience is None else patience)
+        pause, was_stale = FIRST_PAUSE, False
         while True:
             try:
                 reply = self._send_once(method, self.address.path + path, content, headers)
             except _LostError as lost:
-                if lost.is_old and not stale:
-                    stale = True
+                if lost.is_old and not was_stale:
+                    was_stale = True
                     continue
-                last: GatewayError = GatewayError(f"{self.address} {lost.reason}")
+                error: GatewayError = GatewayError(f"{self.address} {lost.reason}")
                 wait = pause if self._has_replied or lost.is_begun else None
             else:
                 self._has_replied = True
                 if reply.status not in _BUSY:
                     break
-                last, wait = _busy(reply), max(pause, reply.pause or 0)
-            if wait is None or time.monotonic() + wait > end:
-                raise last
+                error, wait = _busy_error(reply), max(pause, reply.pause or 0)
+            if wait is None or time.monotonic() + wait > deadline:
+                raise error
             time.sleep(wait)
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, LONGEST_PAUSE)
         if reply.status >= 300:
-            raise _refusal(reply, self.address)
+            raise _refusal_error(reply, self.address)
         return reply
 
     def close(self) -> None:
@@ -133,10 +133,10 @@ class Wire:
         try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
-            body = answer.read(MOST + 1)
-            if len(body) > MOST:
+            body = answer.read(MAX_REPLY_BYTES + 1)
+            if len(body) > MAX_REPLY_BYTES:
                 raise GatewayError(
-                    f"{self.address} sent more than {MOST >> 20} MB, which is not an answer", kind="reply"
+                    f"{self.address} sent more than {MAX_REPLY_BYTES >> 20} MB, which is not an answer", kind="reply"
                 )
             if answer.length:
                 raise http.client.IncompleteRead(b"")
@@ -145,12 +145,12 @@ class Wire:
             raise _LostError(_describe_failure(error), is_begun=True, is_old=kept_connection is not None) from None
         except http.client.HTTPException:
             self.close()
-            raise GatewayError(f"{self.address} did not answer with HTTP", WRONG, kind="reply") from None
+            raise GatewayError(f"{self.address} did not answer with HTTP", CHECK_ADDRESS, kind="reply") from None
         except BaseException:
             self.close()  # half a reply, of which the next request would read the rest
             raise
         media_type = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
-        return Reply(answer.status, media_type, body, _seconds(answer.getheader("Retry-After")))
+        return Reply(answer.status, media_type, body, _parse_seconds(answer.getheader("Retry-After")))
 
     def _find_connection(self) -> http.client.HTTPConnection | None:
         """Return this thread's connection, if one stands."""
@@ -158,20 +158,20 @@ class Wire:
         if (
             thread_connection is not None
             and thread_connection.connection.sock is not None
-            and thread_connection.home == process_identity()
-        ):  # no parent's
+            and thread_connection.process == process_identity()
+        ):  # else it is the parent's
             return thread_connection.connection
         return None
 
     def _connect(self) -> http.client.HTTPConnection:
         """Open a new connection."""
         host, port = self.address.host, self.address.port
-        if self.address.safe:
+        if self.address.uses_tls:
             connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                host, port, timeout=REACH, context=ssl.create_default_context()
+                host, port, timeout=CONNECT_TIMEOUT, context=ssl.create_default_context()
             )
         else:
-            connection = http.client.HTTPConnection(host, port, timeout=REACH)
+            connection = http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT)
         try:
             connection.connect()
         except ssl.SSLCertVerificationError as error:
@@ -184,7 +184,7 @@ class Wire:
             raise GatewayError(f"{self.address} does not speak TLS", "check the port") from None
         except OSError as error:
             raise _LostError(_describe_failure(error), is_begun=False) from None
-        connection.sock.settimeout(_SILENCE)
+        connection.sock.settimeout(_READ_TIMEOUT)
         self._thread_state.kept = _Connection(connection)
         return connection
 
@@ -204,14 +204,14 @@ def _describe_failure(error: Exception) -> str:
             return "cannot be reached"
 
 
-def _seconds(text: str | None) -> float | None:
+def _parse_seconds(text: str | None) -> float | None:
     return float(text) if text is not None and re.fullmatch("[0-9]{1,6}", text) else None
 
 
 def _read_json(reply: Reply) -> Any:
     value = parse_json(reply.body) if reply.media_type == JSON else None
     if not isinstance(value, dict):
-        raise GatewayError("the reply does not come from a gateway", WRONG, kind="reply")
+        raise GatewayError("the reply does not come from a gateway", CHECK_ADDRESS, kind="reply")
     return value
 
 
@@ -223,14 +223,14 @@ def parse_json(body: bytes) -> Any:
         return None
 
 
-def _busy(reply: Reply) -> GatewayError:
+def _busy_error(reply: Reply) -> GatewayError:
     details = _read_problem(reply)
     detail = escape_text(details.get("detail")) or "the gateway is overloaded"
     retry_time = "later" if reply.pause is None else f"in {reply.pause:.0f} seconds"
     return GatewayError(detail, f"try again {retry_time}", kind=kind_of(details) if details else "busy")
 
 
-def _refusal(reply: Reply, address: GatewayAddress) -> Exception:
+def _refusal_error(reply: Reply, address: GatewayAddress) -> Exception:
     details = _read_problem(reply)
     if details:
         return error_of(details)
@@ -239,7 +239,7 @@ def _refusal(reply: Reply, address: GatewayAddress) -> Exception:
     if reply.status < 400:
         hint = "a token is sent only to the address that you gave: give the new one"
         return GatewayError(f"{address} redirects to another address", hint, kind="reply")
-    return GatewayError(f"{address} answers with status {reply.status}", WRONG, kind="reply")
+    return GatewayError(f"{address} answers with status {reply.status}", CHECK_ADDRESS, kind="reply")
 
 
 def _read_problem(reply: Reply) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 
 Asked = TypeVar("Asked")
-FIRST = 100  # numbers of three digits start here
+FIRST_NUMBER = 100  # numbers of three digits start here
 PER_DECADE = 900
 LEAST_POWER, USUAL_POWER, LARGEST_POWER = 0.5, 2.0, 4.0  # of epsilon, by which a price may grow
 MOST_FOR_ACCURACY = Fraction(100)  # a price beyond tells that the accuracy was a slip
@@ -35,7 +35,7 @@ def number_at(index: int) -> Fraction:
     (Fraction(1, 1), Fraction(999, 100), Fraction(999, 1000))
     """
     decade, offset = divmod(index, PER_DECADE)
-    return Fraction(FIRST + offset, FIRST) * Fraction(10) ** decade
+    return Fraction(FIRST_NUMBER + offset, FIRST_NUMBER) * Fraction(10) ** decade
 
 
 def index_at_most(number: Fraction) -> int:
@@ -45,7 +45,7 @@ def index_at_most(number: Fraction) -> int:
         decade -= 1
     while number >= Fraction(10) ** (decade + 1):
         decade += 1
-    return decade * PER_DECADE + math.floor(number / Fraction(10) ** decade * FIRST) - FIRST
+    return decade * PER_DECADE + math.floor(number / Fraction(10) ** decade * FIRST_NUMBER) - FIRST_NUMBER
 
 
 def three_digits(number: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.accuracy import CONFIDENCE_PERCENT, Accuracy
 from dpselect.release.answers.union_sentences import describe_found_items
 from dpselect.release.scale import USERS, Scale
 
@@ -20,12 +20,12 @@ def found_accuracy(
 
     `users_condition` and `scale` say which, if not all.
     """
-    users, users_for_half, users_of_many = users_for(mechanism, TIMES / 100, 1), None, None
+    users, users_for_half, users_of_many = users_for(mechanism, CONFIDENCE_PERCENT / 100, 1), None, None
     adaptive = looks_at_others(mechanism)
     if users is not None:
         users_for_half = users_for(mechanism, 0.5, 1)
         if max_items not in (None, 1) and not adaptive:
-            users_of_many = users_for(mechanism, TIMES / 100, max_items or 1)
+            users_of_many = users_for(mechanism, CONFIDENCE_PERCENT / 100, max_items or 1)
     return describe_found_items(
         users,
         users_for_half,

@@ -87,7 +87,7 @@ def running(folder: Path) -> Iterator[Site]:
 def made(folder: Path) -> dict[str, str]:
     """Rows and settings; the tokens."""
     tokens = demo.make(folder, 3000)
-    path = folder / demo.SETTINGS
+    path = folder / demo.SETTINGS_FILE
     generous = path.read_text()
     for meagre, more in GENEROUS.items():
         assert meagre in generous

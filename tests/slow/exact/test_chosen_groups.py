@@ -69,7 +69,7 @@ def one_more(most: int) -> Iterator[tuple[Crowd, Crowd]]:
 
 @pytest.fixture(autouse=True)
 def two_bounds(monkeypatch):
-    monkeypatch.setattr(group_bound, "BOUNDS", (1, 2))
+    monkeypatch.setattr(group_bound, "GROUP_BOUNDS", (1, 2))
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 2)])
@@ -114,9 +114,9 @@ def test_no_bound_costs_more_than_the_ceiling(order, k, counts):
     assert isinstance(chosen, ChosenGroups)
     fullest = max(cost.renyi for _, cost in costs)
     for most in (1, 2):
-        given = chosen.given(most).price_at(order)
+        given = chosen.selection_with(most).price_at(order)
         assert given.failure <= ceiling.failure
-        assert given.epsilon + chosen.epsilon <= 1
+        assert given.epsilon + chosen.epsilon_for_bound <= 1
         assert given.renyi < ceiling.renyi
     assert fullest == ceiling.renyi  # and it is reached
 

@@ -148,8 +148,8 @@ CASES = {"auto": ({}, EVERYBODY, (0, 1)), "counts": ({"max_items_per_user": 1, "
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
     for module in (bound, terms):
-        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
-        monkeypatch.setattr(module, "ENOUGH", 3)
+        monkeypatch.setattr(module, "ITEM_BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "LEAST_LAST_BOUND", 3)
 
 
 @cache
@@ -163,7 +163,7 @@ def law_of(case, base):
     query, sets = asked(case), sets_of(base, 2)
 
     def run(draws):
-        union = BoundedUnion.choose(query, sets if query.chosen else None, draws)
+        union = BoundedUnion.choose(query, sets if query.chooses_bound else None, draws)
         items = union.draw_level(sets, 0, draws, None)
         return union.max_items_per_user, tuple((code, item.score) for code, item in items.items())
 
@@ -175,7 +175,7 @@ def worst(case, order, price):
     query, (_, small, added) = asked(case), CASES[case]
     found = []
     with ctx.workprec(BITS):
-        hidden = enclose(query.for_union(1)[1] / 4)
+        hidden = enclose(query.price_of_union(1)[1] / 4)
         top = enclose(Fraction(query.epsilon)).exp()
         p, q = law_of(case, (*small, added)), law_of(case, small)
         common = {item for items in small for item in items}
@@ -213,19 +213,19 @@ def test_an_answer_whose_items_are_free_is_worth_more(case):
 @pytest.mark.parametrize("epsilon", ["0.3", "1"])
 def test_a_bound_chosen_in_a_budget_has_one_kind_of_price(epsilon, monkeypatch):
     """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
-    monkeypatch.setattr(bound, "ENOUGH", 20)
-    monkeypatch.setattr(bound, "BOUNDS", (1, 2, 3, 5, 20))
-    monkeypatch.setattr(terms, "BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(bound, "LEAST_LAST_BOUND", 20)
+    monkeypatch.setattr(bound, "ITEM_BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(terms, "ITEM_BOUNDS", (1, 2, 3, 5, 20))
     query = plan_of("union", epsilon=epsilon, delta="1e-6", counts=True)
-    own = query.shared.order
+    own = query.shared_budget.order
     for order in (2, own // 2, own):
-        found = [renyi(query, most, order) for most in query.choice.bounds]
+        found = [renyi(query, most, order) for most in query.bound_choice.bounds]
         assert max(found) <= renyi(query, None, order)
-        spent = [one - divergence(BoundedRange(query.for_bound), order) for one in found[1:]]
+        spent = [one - divergence(BoundedRange(query.epsilon_for_bound), order) for one in found[1:]]
         assert max(spent) <= query.budget_of_rounds
         assert order < own or min(spent) > query.budget_of_rounds * Fraction(99, 100)
     for order in (own + 1, 5 * own):
-        assert {renyi(query, most, order) for most in (*query.choice.bounds, None)} == {
+        assert {renyi(query, most, order) for most in (*query.bound_choice.bounds, None)} == {
             divergence(PureDP(Fraction(epsilon)), order)
         }
 
@@ -245,7 +245,7 @@ def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
     words, asked = NgramRange(Tokenizer("words", True), 1, 2), {"method": "renyi-shaped", "max_items_per_user": most}
     for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
         query = plan_of("union", epsilon=2, delta="1e-4", counts=True, **asked, **levels)
-        told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))
+        told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.shares_of_levels)))
         items = float(sum(one.divergence(order) for one in query.mechanisms(most)))
         price, cap = float(renyi(query, most, order)), float(divergence(PureDP(Fraction(2)), order))
         assert 0.999 * price < min(items + told, cap) <= price * (1 + 1e-9)

@@ -138,7 +138,7 @@ def test_the_gap_to_the_kth_best_is_below_the_union_bound_and_the_product_is_kep
 )
 def test_a_top_k_is_as_near_as_asked_for_at_its_price_and_mostly_not_below(given: dict[str, Any]) -> None:
     query = plan_of("top_k", within=WITHIN, **given)
-    cheaper = plan_of("top_k", epsilon=before(query.asked), **given | {"method": query.selection.method})
+    cheaper = plan_of("top_k", epsilon=before(query.target_accuracy), **given | {"method": query.selection.method})
     histograms = few(4) if "domain" in given else far_up(4)
     assert worst(query.selection.selector, WITHIN, histograms) <= BETA
     if query.selection.method in ("peeling", "limited-domain"):  # the bound of sets is not met by four items
@@ -148,10 +148,10 @@ def test_a_top_k_is_as_near_as_asked_for_at_its_price_and_mostly_not_below(given
 def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> None:
     query = plan_of("top_k", within=WITHIN, k=2, k_bar=3, delta=Fraction(1, 5))
     reach = query.selection.reach()
-    assert query.asked is not None
+    assert query.target_accuracy is not None
     assert (
         f"all 2 come back with 95 % confidence if the 2nd best has over {reach} users more"
-        in query.asked.price_sentence
+        in query.target_accuracy.price_sentence
     )
     for after in (0, 3):
         up = after + reach + 1  # type: ignore[operator]
@@ -181,7 +181,7 @@ def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
         return sum(float(shared[FAR + z]) * float(own[low:high].sum()) ** k for z, low, high in places)
 
     query = plan_of("top_k", within=20, k=k, domain=k + 1, counts=True)
-    cheaper = plan_of("top_k", epsilon=before(query.asked), k=k, domain=k + 1, counts=True)
+    cheaper = plan_of("top_k", epsilon=before(query.target_accuracy), k=k, domain=k + 1, counts=True)
     enough, less = (one.selection.counter for one in (query, cheaper))
     assert all_near(enough) >= 1 - BETA > all_near(less)
     one = plan_of("top_k", within=20, k=1, domain=2, counts=True).selection.counter
@@ -206,7 +206,7 @@ def test_no_rank_is_missed_by_more_than_was_asked_for(q: tuple[Fraction, ...]) -
     given: dict[str, Any] = {"q": q, "bounds": (0, POINTS - 1), "step": 1}
     query = plan_of("quantile", within=WITHIN, **given)
     assert max(far(query.mechanism.quantiles, values, WITHIN) for values in DATA) <= BETA
-    cheaper = CertifiedQuantiles(epsilon=before(query.asked), **given).quantiles
+    cheaper = CertifiedQuantiles(epsilon=before(query.target_accuracy), **given).quantiles
     if q == (Fraction(1, 2),):  # five users at one point miss by 5/2 at any other; the bound has 0.9 of BETA
         assert max(far(cheaper, values, WITHIN) for values in DATA) > 0.9 * BETA
     one_more = plan_of("quantile", within=WITHIN + 2, **given).mechanism.quantiles
@@ -216,10 +216,10 @@ def test_no_rank_is_missed_by_more_than_was_asked_for(q: tuple[Fraction, ...]) -
 def test_a_steep_rank_costs_more_since_one_user_moves_its_miss_further() -> None:
     """Without the factor max(q, 1 - q) both would cost the same, and the steep one would be missed."""
     middle, steep = (plan_of("quantile", q=q, within=50, bounds=(0, 9), step=1) for q in ("0.5", "0.9"))
-    assert middle.asked is not None
-    assert steep.asked is not None
-    assert 1.7 * middle.asked.epsilon < steep.asked.epsilon < 1.9 * middle.asked.epsilon
-    cheap = CertifiedQuantiles(q="0.9", epsilon=middle.asked.epsilon, bounds=(0, 9), step=1)
+    assert middle.target_accuracy is not None
+    assert steep.target_accuracy is not None
+    assert 1.7 * middle.target_accuracy.epsilon < steep.target_accuracy.epsilon < 1.9 * middle.target_accuracy.epsilon
+    cheap = CertifiedQuantiles(q="0.9", epsilon=middle.target_accuracy.epsilon, bounds=(0, 9), step=1)
     assert cheap.gap(BETA) > 50
 
 
@@ -235,7 +235,7 @@ def test_a_union_finds_an_item_of_so_many_users_and_not_at_the_price_before(name
     given: dict[str, Any] = {"method": name}
     given |= {} if name == ONE_ITEM or method_row("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
     query = plan_of("union", threshold=users, **given)
-    [mechanism] = query.mechanisms(query.most)
+    [mechanism] = query.mechanisms(query.max_items_per_user)
     assert (users_for(mechanism, 0.95, 1) or users + 1) <= users
-    [cheaper] = plan_of("union", epsilon=before(query.asked), **given).mechanisms(query.most)
+    [cheaper] = plan_of("union", epsilon=before(query.target_accuracy), **given).mechanisms(query.max_items_per_user)
     assert (users_for(cheaper, 0.95, 1) or users + 1) > users

@@ -18,7 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.pages.asking import VERBS
+from dpselect.gateway.pages.asking import VERB_SENTENCES
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
 from tests.gateway.as_browser import ORIGIN, SVG, Browser
@@ -246,7 +246,7 @@ def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
     assert not ann.has("ask")
 
 
-@pytest.mark.parametrize("verb", list(VERBS))
+@pytest.mark.parametrize("verb", list(VERB_SENTENCES))
 def test_every_choice_is_priced_or_told(ann: Browser, verb: str) -> None:
     """By itself none of the sentence is refused, but that of items which nobody listed."""
     ann.get(f"/ask?data=plays&verb={verb}")

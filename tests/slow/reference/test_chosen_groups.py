@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
-from dpselect.queries.top.group_bound import BOUNDS
+from dpselect.queries.top.group_bound import GROUP_BOUNDS
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.judge.both import check
@@ -44,7 +44,7 @@ def verdicts(*where: Path) -> set[Verdict]:
 
 @pytest.mark.parametrize(("asked", "mechanism"), [(FEW, "LimitedDomainByGroup"), (MANY, "DiscoverThenPeel")])
 def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
-    assert 5 not in BOUNDS
+    assert 5 not in GROUP_BOUNDS
     release = by_names(data()).top_k(**asked, draws=SeededDraws(1))
     assert bound_of(release) == 6
     assert release.privacy.mechanism == mechanism
@@ -58,9 +58,9 @@ def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
 def test_items_of_two_columns_stay_two_columns():
     """They are asked for behind the columns of groups, where pairs may be discovered."""
     of_two = data(item=["item", "other"])
-    assert plan_of("top_k", **MANY).of_pairs
-    assert plan_of("top_k", **FEW | {"k": 9}).of_pairs
-    assert plan_of("top_k", **FEW | {"k": 9}).selection.given(1).method == "limited-domain"
+    assert plan_of("top_k", **MANY).items_are_pairs
+    assert plan_of("top_k", **FEW | {"k": 9}).items_are_pairs
+    assert plan_of("top_k", **FEW | {"k": 9}).selection.selection_with(1).method == "limited-domain"
     for asked in (MANY, FEW | {"k": 9}):
         release = by_names(of_two).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
         assert {item.item for item in release} <= {(n, 10 * n) for n in range(4)}
@@ -84,7 +84,7 @@ def test_the_question_of_the_bound_has_what_is_left():
     """The answer is that of the question with the bound, for nineteen twentieths of epsilon."""
     query = plan_of("top_k", **FEW)
     alone = plan_of("top_k", **FEW | {"epsilon": Fraction(38, 5), "max_groups_per_user": 6})
-    assert query.selection.given(6) == alone.selection
+    assert query.selection.selection_with(6) == alone.selection
     assert query.price.epsilon == 8
     assert query.key["max_groups_per_user"] is None
     assert query.key["epsilon"] == 8

@@ -164,7 +164,7 @@ def held(asked: Asked, told: dict[object, Any], true: dict[object, Any]) -> list
 def key(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """The key of the next question, which decides what of a user counts."""
     held = {"key": bytes(16)}
-    for module in ("dpselect.dataset", "dpselect.queries.union.plan"):
+    for module in ("dpselect.asked_rows", "dpselect.queries.union.plan"):
         monkeypatch.setattr(f"{module}.fresh_key", lambda: held["key"])
     return held
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect.filter_texts import format_column
-from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.asked import TEXT_PARAMETERS
 from dpselect.gateway.pages import conditions, words
 from dpselect.gateway.pages.conditions import Condition, parse_typed
 from dpselect.queries import Parameter, list_parameters, plan_class
@@ -20,7 +20,7 @@ from dpselect.questions import key_columns
 
 Fields = Mapping[str, Sequence[str]]
 Menu = Mapping[str, str]  # what is said, and in which words
-VERBS = {
+VERB_SENTENCES = {
     "top_k": "the top",
     "union": "all common",
     "quantile": "the quantiles",
@@ -36,7 +36,7 @@ _FORM_FIELDS = (  # of a form, and no parameters of a question
     Parameter("share", "percent of your budget", "SHARE", 2),
     Parameter("fresh", "draw a new answer and pay again, even if there is one already", "FLAG"),
 )
-NOTHING = {  # the words for what is not chosen
+WORDS_IF_EMPTY = {  # the words for what is not chosen
     "by": "in all groups together",
     "by_weight": "by number of users",
     "compared_with": "at that time",
@@ -120,7 +120,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     """Make the form of one data set at least. A menu is at its first choice if its value is none of its choices."""
     values = USUAL | {name: texts[-1].strip() for name, texts in fields.items()}
     data = next((dataset for dataset in described if dataset["name"] == values.get("data")), described[0])
-    verb = str(values.get("verb") if values.get("verb") in _verbs(data) else next(iter(VERBS)))
+    verb = str(values.get("verb") if values.get("verb") in _verbs(data) else next(iter(VERB_SENTENCES)))
     if verb == "users":  # which counts groups that are listed alone
         values = {"groups": ", ".join(map(_quote, data["domains"].get(values.get("by"), ())))} | values
     items = _items(verb, data)
@@ -129,7 +129,9 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     parameters = {parameter.name: parameter for parameter in (*_FORM_FIELDS, *list_parameters(verb))}
     for name, parameter in parameters.items():
         menu, default = _menu(parameter, menus), parameter.default
-        if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
+        if name not in TEXT_PARAMETERS and (
+            menu is None or len(menu) > (name in WORDS_IF_EMPTY)
+        ):  # or the owner opened nothing
             typed_value = values.get(name, "" if default in (None, False, True) else str(default))
             value = typed_value if menu is None or typed_value in menu else next(iter(menu))
             controls[name] = Control(name, parameter.help, parameter.shape, menu, value)
@@ -149,7 +151,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
 
 
 def _verbs(data: Mapping[str, Any]) -> Menu:
-    return {verb: label for verb, label in VERBS.items() if verb != "quantile" or data["values"]}
+    return {verb: label for verb, label in VERB_SENTENCES.items() if verb != "quantile" or data["values"]}
 
 
 def _items(verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def _menu(parameter: Parameter, menus: Mapping[str, Menu]) -> Menu | None:
         menu = {"yes": ""}
     if menu is None or parameter.name in ("verb", "item", "during"):
         return menu
-    return {"": NOTHING.get(parameter.name, "as usual"), **menu}
+    return {"": WORDS_IF_EMPTY.get(parameter.name, "as usual"), **menu}
 
 
 def _parse_whole(text: str) -> int | str:

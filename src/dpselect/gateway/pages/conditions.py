@@ -14,8 +14,8 @@ from typing import Any
 
 from dpselect.filter_texts import format_column, format_literal
 
-ANY = "any"
-NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
+ANY_OF = "any"
+NUMBER_TEXT = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 OPERATORS = {  # in words, and in the language
     "is": ("is", "{} = {}"),
     "is-not": ("is not", "{} <> {}"),
@@ -29,7 +29,7 @@ OPERATORS = {  # in words, and in the language
     "there": ("is not missing", "{} IS NOT NULL"),
 }
 _OF_LISTS = ("is", "is-not")  # what may be asked of a column whose values the owner lists
-OF_TEXTS = ("begins", "contains")
+TEXT_OPERATORS = ("begins", "contains")
 _WITHOUT_VALUE = ("missing", "there")
 
 
@@ -55,7 +55,7 @@ class Condition:
     @property
     def literal(self) -> str:
         """The value in the filter language: the listed one that was chosen, or the one that was typed."""
-        if self.operator in OF_TEXTS:
+        if self.operator in TEXT_OPERATORS:
             return format_literal(_unquoted(self.value))
         return format_literal(
             next(
@@ -72,7 +72,7 @@ class Condition:
 
 def parse_typed(text: str) -> str | Decimal:
     """Parse a value that was typed: digits are a number, unless quotation marks make them a text."""
-    return Decimal(text) if NUMBER.fullmatch(text) else _unquoted(text)
+    return Decimal(text) if NUMBER_TEXT.fullmatch(text) else _unquoted(text)
 
 
 def _unquoted(text: str) -> str:
@@ -85,7 +85,7 @@ def rows(fields: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> lis
     names = ("column", "comparison", "value")
     for column, operator, value in zip_longest(*(fields.get(name, ()) for name in names), fillvalue=""):
         if column in filters:
-            allowed = None if filters[column] == ANY else tuple(filters[column])
+            allowed = None if filters[column] == ANY_OF else tuple(filters[column])
             condition = Condition(column, operator, value.strip(), allowed)
             condition = replace(condition, operator=operator if operator in condition.operators else "is")
             is_allowed = allowed is None or value in map(str, allowed)

@@ -33,7 +33,7 @@ from dpselect.gateway.pages.rendering import (
     static,
 )
 from dpselect.gateway.people import COOKIE
-from dpselect.gateway.problems import KINDS, Refused, mistake
+from dpselect.gateway.problems import PROBLEM_KINDS, Refused, problem_of_asker
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web.api import parse_body
 from dpselect.gateway.web.desk import run_for_person
@@ -41,13 +41,13 @@ from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWN
 from dpselect.release import draw_release, leaflet_html
 
 PAGES = Routes(pages=True)
-YEAR = "public, max-age=31536000"
+CACHE_FOR_A_YEAR = "public, max-age=31536000"
 EVERY = 2  # seconds between two looks at a question, where there is no script
-MOST = 50  # rows of a list
-ROWS = 200  # of an answer; all are in its files
+MAX_LIST_ROWS = 50  # rows of a list
+MAX_ANSWER_ROWS = 200  # of an answer; all are in its files
 _FORECASTS = 5  # of questions that wait
-LAST = 500  # questions that the picture of a quota is made from
-FORMS = ("csv", "parquet", "json", "svg", "html")
+MAX_QUOTA_QUESTIONS = 500  # questions that the picture of a quota is made from
+DOWNLOADS = ("csv", "parquet", "json", "svg", "html")
 Row = Mapping[str, Any]
 
 
@@ -109,7 +109,7 @@ async def file(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         raise Refused("not-found", "There is no such file.")
-    return Response(content(name), media_type=STATIC[name], headers={"Cache-Control": YEAR})
+    return Response(content(name), media_type=STATIC[name], headers={"Cache-Control": CACHE_FOR_A_YEAR})
 
 
 @PAGES.route("GET", "/favicon.ico", NOBODY)
@@ -122,9 +122,9 @@ async def icon(_request: Request) -> Response:
 async def problem(request: Request) -> Response:
     """Explain a kind of problem."""
     kind = request.path_params["kind"]
-    if kind not in KINDS:
+    if kind not in PROBLEM_KINDS:
         raise Refused("not-found", "There is no problem with that name.")
-    return render_page(request, "kind.html", kind=kind, title=KINDS[kind].title, help=KINDS[kind].help)
+    return render_page(request, "kind.html", kind=kind, title=PROBLEM_KINDS[kind].title, help=PROBLEM_KINDS[kind].help)
 
 
 # ---- asking --------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ async def _forecast_or_problem(request: Request, body: Row) -> Row:
     try:
         forecast: Row = await run_for_person(request, Gateway.forecast, dict(body))
     except Exception as error:
-        problem_details = mistake(error)
+        problem_details = problem_of_asker(error)
         if problem_details is None:
             raise
         return problem_details
@@ -217,10 +217,10 @@ async def answer(request: Request) -> Response:
         "answer.html",
         answer=answer,
         title=words.format_question(answer.question),
-        shown=Markup(leaflet_html(answer.release._leaflet(), ROWS)),
+        shown=Markup(leaflet_html(answer.release._leaflet(), MAX_ANSWER_ROWS)),
         picture=Markup(picture.html(style=False)) if picture else None,
         job=await _find_reader_job(request, number),
-        forms=[name for name in FORMS if picture or name != "svg"],
+        forms=[name for name in DOWNLOADS if picture or name != "svg"],
         python=snippets.python(url, answer.question),
         url=url,
         twin=f"/v1/answers/{number}",
@@ -241,9 +241,13 @@ async def history(request: Request) -> Response:
     """Show the reader's own questions, and everybody's answers."""
     role = request.state.person.role
     may_ask = role is not Role.AUDITOR
-    jobs = await call(request, views.questions, request.query_params.get("after") or None, MOST) if may_ask else []
-    answers = await call(request, views.answers, MOST)
-    last_id = jobs[-1]["id"] if role is Role.ANALYST and len(jobs) == MOST else None
+    jobs = (
+        await call(request, views.questions, request.query_params.get("after") or None, MAX_LIST_ROWS)
+        if may_ask
+        else []
+    )
+    answers = await call(request, views.answers, MAX_LIST_ROWS)
+    last_id = jobs[-1]["id"] if role is Role.ANALYST and len(jobs) == MAX_LIST_ROWS else None
     return render_page(
         request, "history.html", asks=may_ask, jobs=jobs, answers=answers, more=last_id, twin="/v1/questions"
     )
@@ -257,7 +261,7 @@ async def budget(request: Request) -> Response:
     """Show a line for each analyst by data set and period, and a picture of one's own quota."""
     is_analyst = request.state.person.role is Role.ANALYST
     rows = [{**row, "period": row["period"] or ""} for row in await call(request, views.budget)]
-    jobs = await call(request, views.questions, None, LAST) if is_analyst else []
+    jobs = await call(request, views.questions, None, MAX_QUOTA_QUESTIONS) if is_analyst else []
     pictures = {name: _draw_quota(jobs, name) for name in {row["data"] for row in rows}}
     return render_page(request, "budget.html", rows=rows, own=is_analyst, pictures=pictures, twin="/v1/budget")
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpselect.gateway.pages import words
-from dpselect.gateway.problems import KINDS
+from dpselect.gateway.problems import PROBLEM_KINDS
 from dpselect.gateway.settings.kinds import Role
 from dpselect.release import Json
 
@@ -35,7 +35,7 @@ FILTERS = {
     "python": repr,
     "shell": shlex.quote,
 }
-FIELDS = 200  # of a form
+MAX_FORM_FIELDS = 200  # of a form
 
 
 @cache
@@ -93,7 +93,7 @@ def problem_page(request: Request, details: Mapping[str, Json]) -> Response:
 
 def help_for(details: Mapping[str, Json]) -> str:
     """Return what may help with a problem."""
-    hint = str(details.get("hint") or KINDS[str(details["type"]).rpartition("/")[2]].help)
+    hint = str(details.get("hint") or PROBLEM_KINDS[str(details["type"]).rpartition("/")[2]].help)
     return hint.replace("GET /v1/data has", "the menus of the ask page have")
 
 
@@ -122,7 +122,7 @@ def origin(request: Request) -> str:
 def fields_of(text: str) -> dict[str, list[str]]:
     """Parse the fields of a query or a form, each with all its values; an empty dict if there are too many."""
     try:
-        return parse_qs(text, keep_blank_values=True, max_num_fields=FIELDS, errors="replace")
+        return parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="replace")
     except ValueError:
         return {}
 

@@ -16,7 +16,7 @@ from dpselect._ground.parameters import rounded_up
 from dpselect.release import format_price, format_text
 
 SPACE = "\N{NO-BREAK SPACE}"
-HUGE = 700  # an epsilon that promises nothing
+MEANINGLESS_EPSILON = 700  # an epsilon that promises nothing
 QUANTILES = {
     Fraction(1, 2): "median",
     Fraction(1, 4): "lower quartile",
@@ -181,7 +181,7 @@ def period(name: str) -> str:
 
 def odds(promise: Mapping[str, float]) -> str:
     """Describe the promise as odds: a reader learns little more of anybody than if their rows were not in the data."""
-    factor = rounded_up(Fraction(math.exp(min(promise["epsilon"], HUGE))))
+    factor = rounded_up(Fraction(math.exp(min(promise["epsilon"], MEANINGLESS_EPSILON))))
     delta = f", but for a probability of {decimal(promise['delta'])}" if promise["delta"] else ""
     beginning = "Whether any one user is in the data changes the chance of anything that answers may show"
     return f"{beginning} by a factor of at most {factor}{delta}."

@@ -35,8 +35,8 @@ from dpselect.questions import parse_key, typed_label
 
 LATEST = 3_600
 """Seconds after which every answer has left."""
-ANY = "any"
-MOST_ITEMS = 10**7  # of imagined data, and questions of a person in a day
+ANY_CONDITION = "any"
+MAX_ITEMS_OR_QUESTIONS = 10**7  # of imagined data, and questions of a person in a day
 MAX_TEXT_CHARACTERS = 1_000  # characters of a text
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -172,10 +172,10 @@ def _scalar(value: Any) -> Scalar:
 
 
 def _allowed(value: object, read: Callable[[object], Any]) -> Any:
-    if value == ANY or value is None:
+    if value == ANY_CONDITION or value is None:
         return None
     if not isinstance(value, (list, tuple)):
-        raise ParameterError("value", f'be a list of values, or "{ANY}" for every condition', came(value))
+        raise ParameterError("value", f'be a list of values, or "{ANY_CONDITION}" for every condition', came(value))
     return read(value)
 
 
@@ -289,7 +289,7 @@ Digest = Annotated[str, PlainValidator(_digest)]
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """A table of the file: its keys, what each must be, and what it is unless given."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -302,13 +302,13 @@ class Table(BaseModel):
     )
 
 
-class Named(Table):
+class Named(SettingsTable):
     """A table with a name of its own, which its heading says and no key of it."""
 
     name: Name = Field(validation_alias="")
 
 
-class Amount(Table):
+class Amount(SettingsTable):
     """An (epsilon, delta)."""
 
     epsilon: Epsilon

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 NAME = "gateway.toml"  # what a text is called that came from no file
-MOST = 1 << 22  # bytes of a file
-HIDDEN = "a text that is not shown because it may hold a password"
+MAX_FILE_BYTES = 1 << 22  # bytes of a file
+HIDDEN_TEXT = "a text that is not shown because it may hold a password"
 _SECTIONS = {"data": 2, "people": 2}  # how many names their headings have; all others have one
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MUST = {  # where the words of pydantic are those of Python
@@ -69,12 +69,12 @@ def read(path: str | os.PathLike[str]) -> Settings:
     file = Path(os.path.abspath(os.path.expanduser(written_path)))
     try:
         with file.open("rb") as stream:
-            content = stream.read(MOST + 1)
+            content = stream.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no name of a file"
         raise SettingsError(written_path, [Mistake(f"cannot be read: {reason}")]) from None
-    if len(content) > MOST:
-        raise SettingsError(written_path, [Mistake(f"must have at most {MOST:,} bytes")])
+    if len(content) > MAX_FILE_BYTES:
+        raise SettingsError(written_path, [Mistake(f"must have at most {MAX_FILE_BYTES:,} bytes")])
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -185,4 +185,4 @@ def _format_value(value: object) -> str:
 
 def _hide_secrets(text: str) -> str:
     """Return the text, unless it looks like an address or names a password."""
-    return HIDDEN if "@" in text or "://" in text or "password" in text.lower() else text
+    return HIDDEN_TEXT if "@" in text or "://" in text or "password" in text.lower() else text

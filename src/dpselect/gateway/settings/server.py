@@ -11,7 +11,14 @@ from pydantic import Field, ValidationInfo, field_validator
 from dpselect._ground.parameters import suggest
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings import kinds
-from dpselect.gateway.settings.kinds import MOST_ITEMS, Amount, Named, Table, WrongError, reading_context
+from dpselect.gateway.settings.kinds import (
+    MAX_ITEMS_OR_QUESTIONS,
+    Amount,
+    Named,
+    SettingsTable,
+    WrongError,
+    reading_context,
+)
 
 
 class Person(Named):
@@ -26,7 +33,7 @@ class Person(Named):
     """Granted in each of these when the gateway first starts."""
     max_share: kinds.Share | None = None
     """The largest part of the quota that one question may cost, such as `"5%"`."""
-    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)
+    max_a_day: int | None = Field(default=None, ge=0, le=MAX_ITEMS_OR_QUESTIONS)
     """The most new questions in 24 hours; one that is paid for already is not new."""
     approve_above: kinds.Share | None = None
     """A question that costs a larger part of the quota needs somebody else's approval."""
@@ -58,7 +65,7 @@ class Person(Named):
         return value
 
 
-class Proxy(Table):
+class Proxy(SettingsTable):
     """A proxy that says who is signed in; only these addresses are believed."""
 
     addresses: kinds.Networks
@@ -67,7 +74,7 @@ class Proxy(Table):
     """The header with the person's `subject`."""
 
 
-class Oidc(Table):
+class Oidc(SettingsTable):
     """An identity provider whose signed tokens are taken in place of ours."""
 
     issuer: kinds.Url
@@ -80,7 +87,7 @@ class Oidc(Table):
     """The claim with the person's `subject`."""
 
 
-class ServerSettings(Table):
+class ServerSettings(SettingsTable):
     """The settings of the server."""
 
     ledger: kinds.Ledger = Field(repr=False)

@@ -9,7 +9,7 @@ import hashlib
 from base64 import urlsafe_b64encode
 from importlib.resources import files
 
-SIZE = 32  # random bytes
+TOKEN_BYTES = 32  # random bytes
 EXAMPLES = "0" * 60  # how the digests of the example begin, whose tokens nobody knows
 
 
@@ -17,7 +17,7 @@ def fresh_token() -> str:
     """Return a new token: 43 characters that can stand in a header or an address."""
     from dpselect.draws import fresh_key
 
-    return urlsafe_b64encode(fresh_key(SIZE)).decode("ascii").rstrip("=")
+    return urlsafe_b64encode(fresh_key(TOKEN_BYTES)).decode("ascii").rstrip("=")
 
 
 def digest(token: str) -> str:

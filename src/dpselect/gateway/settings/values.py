@@ -21,16 +21,24 @@ from dpselect.engines import Address, Grid, SourceKind, Totals
 from dpselect.errors import ParameterError, came
 from dpselect.forecast import BYTES_OF_A_ROW
 from dpselect.gateway.settings import kinds
-from dpselect.gateway.settings.kinds import MOST_ITEMS, Amount, Key, Named, Table, WrongError, reading_context
+from dpselect.gateway.settings.kinds import (
+    MAX_ITEMS_OR_QUESTIONS,
+    Amount,
+    Key,
+    Named,
+    SettingsTable,
+    WrongError,
+    reading_context,
+)
 from dpselect.gateway.settings.server import Person, ServerSettings
 from dpselect.ledger import Periods, default_unit, key_to_text, parse_periods
 from dpselect.questions import key_columns
 
-MOST_USERS, MOST_BYTES = 10**12, 10**15  # of imagined data
-MOST_ROWS = 2**31  # of one user
+MAX_USERS, MAX_BYTES = 10**12, 10**15  # of imagined data
+MAX_ROWS_OF_A_USER = 2**31  # of one user
 
 
-class WeightColumn(Table):
+class WeightColumn(SettingsTable):
     """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
 
     at_most: kinds.Number
@@ -48,7 +56,7 @@ class WeightColumn(Table):
         return self
 
 
-class Bounds(Table):
+class Bounds(SettingsTable):
     """A column whose values may be asked for, as quantiles and as measures: chosen without looking at the data."""
 
     low: kinds.Number
@@ -69,30 +77,30 @@ class Bounds(Table):
         return self
 
 
-class Sizes(Table):
+class Sizes(SettingsTable):
     """The size of data as their owner declares it: forecasts imagine such data, and it decides when answers leave."""
 
-    users: int = Field(default=10_000, ge=1, le=MOST_USERS)
+    users: int = Field(default=10_000, ge=1, le=MAX_USERS)
     """How many there are."""
-    items: int = Field(default=2_000, ge=1, le=MOST_ITEMS)
+    items: int = Field(default=2_000, ge=1, le=MAX_ITEMS_OR_QUESTIONS)
     """How many there are."""
-    items_per_user: Annotated[kinds.Number, Field(gt=0, le=MOST_ITEMS)] = Field(
+    items_per_user: Annotated[kinds.Number, Field(gt=0, le=MAX_ITEMS_OR_QUESTIONS)] = Field(
         default_factory=lambda fields: min(Fraction(10), Fraction(fields.get("items", 20), 2))
     )
     """On average, at most nine tenths of `items`; unless given, 10 or half of `items`."""
     skew: Annotated[kinds.Number, Field(ge=0, le=10)] = Fraction(11, 10)
     """The popularity of the r-th item is r^-skew."""
-    groups: int = Field(default=1_000, ge=1, le=MOST_ITEMS)
+    groups: int = Field(default=1_000, ge=1, le=MAX_ITEMS_OR_QUESTIONS)
     """The most groups, if `by` has no list."""
-    rows: int | None = Field(default=None, ge=1, le=MOST_USERS)
+    rows: int | None = Field(default=None, ge=1, le=MAX_USERS)
     """The most rows; `users` times `items_per_user` unless given."""
-    bytes: int | None = Field(default=None, ge=1, le=MOST_BYTES)
+    bytes: int | None = Field(default=None, ge=1, le=MAX_BYTES)
     """The most bytes; 100 a row unless given."""
 
     @field_validator("items_per_user")
     @classmethod
     def _fewer_than_there_are(cls, items_per_user: Fraction, info: ValidationInfo) -> Fraction:
-        if items_per_user > Fraction(9, 10) * info.data.get("items", MOST_USERS):
+        if items_per_user > Fraction(9, 10) * info.data.get("items", MAX_USERS):
             raise WrongError("must be at most nine tenths of items")
         return items_per_user
 
@@ -159,7 +167,7 @@ class DataSettings(Named):
     """The first period offered, such as `"2026-01"`."""
     max_k: int = Field(default=1_000, ge=1, le=MAX_LISTED_SIZE)
     """The longest list that may be asked for."""
-    max_items_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    max_items_per_user: int | None = Field(default=None, ge=1, le=MAX_ROWS_OF_A_USER)
     """The bound where a question names none."""
     split: kinds.Separator | None = None
     """What separates several items in a row."""
@@ -316,7 +324,7 @@ def _parse_named(tables: object, read: ValidatorFunctionWrapHandler) -> Any:
     return read({name: {**table, "": name} if isinstance(table, dict) else table for name, table in tables.items()})
 
 
-class Settings(Table):
+class Settings(SettingsTable):
     """The settings of a gateway: everything that the owner declares."""
 
     server: ServerSettings

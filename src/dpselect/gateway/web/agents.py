@@ -14,16 +14,16 @@ from starlette.responses import Response
 
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.problems import Refused, mistake, of_error
+from dpselect.gateway.problems import Refused, problem_of_asker, problem_of_error
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web.api import find_job
-from dpselect.gateway.web.desk import desk_of
+from dpselect.gateway.web.desk import slow_requests_of
 from dpselect.gateway.web.routes import ANALYST, Route, json_response
 from dpselect.mcp import (
+    AgentDesk,
     AgentTools,
     Body,
-    Desk,
     MessageError,
     error_of,
     error_reply,
@@ -32,10 +32,10 @@ from dpselect.mcp import (
     reply_to,
 )
 
-LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
+SECONDS_BETWEEN_STATES = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
 
 
-def open_desk(gateway: Gateway, person: Person) -> Desk:
+def open_desk(gateway: Gateway, person: Person) -> AgentDesk:
     """Return the desk of one person, whose refusals are those that an HTTP client has."""
 
     def with_problems(action: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,31 +46,31 @@ def open_desk(gateway: Gateway, person: Person) -> Desk:
                     raise Refused("role", f"Only analysts may ask, and {person.name} is not an analyst now.")
                 return action(current_person, *arguments)
             except Exception as error:
-                if mistake(error) is None:
+                if problem_of_asker(error) is None:
                     gateway.log.failed("a tool failed", error)
-                raise error_of(of_error(error)) from None
+                raise error_of(problem_of_error(error)) from None
 
         return call
 
     def wait_briefly(job: Body) -> Any:
-        time.sleep(LOOK)
+        time.sleep(SECONDS_BETWEEN_STATES)
         return with_problems(gateway.job)(job["id"])
 
-    return Desk(
-        with_problems(partial(views.described, gateway)),
-        with_problems(partial(views.budget, gateway)),
-        with_problems(partial(views.answers, gateway)),
-        with_problems(lambda current_person, number: gateway.answer(current_person, number).release),
-        with_problems(gateway.price),
-        with_problems(gateway.ask),
-        wait_briefly,
+    return AgentDesk(
+        described=with_problems(partial(views.described, gateway)),
+        budget=with_problems(partial(views.budget, gateway)),
+        answers=with_problems(partial(views.answers, gateway)),
+        answer=with_problems(lambda current_person, number: gateway.answer(current_person, number).release),
+        price=with_problems(gateway.price),
+        ask=with_problems(gateway.ask),
+        look=wait_briefly,
     )
 
 
 async def agents(request: Request) -> Response:
     """Reply to a message of an agent, with nothing if it asks for no reply."""
     gateway, person = request.state.gateway, request.state.person
-    run = partial(desk_of(request).run, person.name)
+    run = partial(slow_requests_of(request).run, person.name)
     try:
         message = await run(parse_message, await request.body())
     except MessageError as error:
@@ -81,10 +81,10 @@ async def agents(request: Request) -> Response:
         return Response(status_code=202)
     result: dict[str, Any] = reply.get("result", {})
     if "state" in result:  # the job of a question
-        with desk_of(request).holding(person.name):
+        with slow_requests_of(request).holding(person.name):
             job = result
             while is_open(job):
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(SECONDS_BETWEEN_STATES)
                 if await request.is_disconnected():  # the question goes on; asked again it is the same one
                     return Response(status_code=202)
                 job = await find_job(request, result["id"])

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dpselect.gateway.answers import Answer
+from dpselect.gateway.answers import PaidAnswer
 from dpselect.gateway.pages.words import format_question
 
 CSV = "text/csv; charset=utf-8"
@@ -18,7 +18,7 @@ class AnswerForm:
 
     media: str
     description: str
-    write: Callable[[Answer], bytes]
+    write: Callable[[PaidAnswer], bytes]
     download: bool = False
 
 
@@ -26,11 +26,11 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _svg(answer: Answer) -> bytes:
+def _svg(answer: PaidAnswer) -> bytes:
     return _encode(replace(answer.release.plot(), title=format_question(answer.question)).svg())
 
 
-def _html(answer: Answer) -> bytes:
+def _html(answer: PaidAnswer) -> bytes:
     """Return a page with the release as a notebook shows it, and its picture."""
     from dpselect.release import draw_release
 
@@ -45,7 +45,7 @@ def _html(answer: Answer) -> bytes:
     return _encode(f"{head}<body><main><h1>{title}</h1>{release_html}</main></body></html>")
 
 
-FORMS = {
+ANSWER_FORMS = {
     "json": AnswerForm("application/json", "as JSON", lambda answer: answer.json),
     "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _encode(answer.release.to_csv()), download=True),
     "plain-csv": AnswerForm(

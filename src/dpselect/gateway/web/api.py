@@ -17,17 +17,17 @@ from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.web import replies
-from dpselect.gateway.web.answers import FORMS
-from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, desk_of, run_for_person, wait_until_ended
+from dpselect.gateway.web.answers import ANSWER_FORMS
+from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, run_for_person, slow_requests_of, wait_until_ended
 from dpselect.gateway.web.releases import Release
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call, json_response
 from dpselect.questions import items_to_json, parse_json
 from dpselect.release import Json
 
 ROUTES = Routes()
-SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
-DEEPEST = 50  # lists and objects inside each other
-SHORT = 1 << 14  # bytes of a body that is read at once
+SIGN_IN_HINT = "Send a token: Authorization: Bearer TOKEN."
+MAX_BODY_DEPTH = 50  # lists and objects inside each other
+SHORT_BODY_BYTES = 1 << 14  # bytes of a body that is read at once
 
 
 def _in_query(name: str, description: str, **schema: Any) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def _in_query(name: str, description: str, **schema: Any) -> dict[str, Any]:
 WAIT = _in_query(
     "wait", "reply when the question has ended, or after this many seconds", type="integer", minimum=0, maximum=30
 )
-AFTER = _in_query("after", "the id of a question: list only those before it", type="string")
-LIMIT = _in_query("limit", "the most to list, 50 by default", type="integer", minimum=1, maximum=500)
-HEAD = _in_query(
+AFTER_PARAMETER = _in_query("after", "the id of a question: list only those before it", type="string")
+LIMIT_PARAMETER = _in_query("limit", "the most to list, 50 by default", type="integer", minimum=1, maximum=500)
+HEAD_PARAMETER = _in_query(
     "head", "the digest of an entry that was noted earlier, to check that it is still in the record", type="string"
 )
 AGAIN = {
@@ -70,9 +70,9 @@ async def read_body(request: Request) -> tuple[Json, bytes]:
     if content_type != "application/json":
         raise Refused("content", "The body must be JSON: send Content-Type: application/json.")
     raw = await request.body()
-    if len(raw) <= SHORT:
+    if len(raw) <= SHORT_BODY_BYTES:
         return parse_body(raw), raw
-    return await desk_of(request).run(request.state.person.name, parse_body, raw), raw
+    return await slow_requests_of(request).run(request.state.person.name, parse_body, raw), raw
 
 
 def parse_body(raw: bytes) -> Json:
@@ -82,7 +82,7 @@ def parse_body(raw: bytes) -> Json:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is not valid JSON.") from None
-    if _depth(value) > DEEPEST:
+    if _depth(value) > MAX_BODY_DEPTH:
         raise Refused("malformed", "The body is nested too deep.")
     return value
 
@@ -168,7 +168,7 @@ async def ask(request: Request) -> Response:
     "/v1/questions",
     OWNER | ANALYST,
     replies.QuestionList,
-    parameters=(AFTER, LIMIT),
+    parameters=(AFTER_PARAMETER, LIMIT_PARAMETER),
     refused=("not-found", "parameter"),
 )
 async def questions(request: Request) -> Response:
@@ -184,7 +184,7 @@ async def question(request: Request) -> Response:
 
     if not wait:
         return json_response(await find_job(request, number))
-    with desk_of(request).holding(request.state.person.name):
+    with slow_requests_of(request).holding(request.state.person.name):
         return json_response(
             await wait_until_ended(request.app.state.bell, number, partial(find_job, request, number), wait)
         )
@@ -194,7 +194,7 @@ async def find_job(request: Request, number: str) -> dict[str, Json]:
     """Return the job of a question for whoever asks, if they may still sign in."""
     request.state.person = await request.state.gateway.people.authenticate(request)
     if request.state.person is None:
-        raise Refused("sign-in", SIGN_IN)
+        raise Refused("sign-in", SIGN_IN_HINT)
     job: dict[str, Json] = await call(request, Gateway.job, number)
     return job
 
@@ -214,11 +214,11 @@ ROUTES.view("GET", "/v1/answers", EVERYBODY, replies.AnswerList, views.answers, 
 async def answer(request: Request) -> Response:
     """Return an answer."""
     number, dot, name = str(request.path_params["id"]).partition(".")
-    form = FORMS.get(name if dot else "json")
+    form = ANSWER_FORMS.get(name if dot else "json")
     if form is None:
-        raise Refused("not-found", f"There are these forms of an answer: {', '.join(FORMS)}.")
+        raise Refused("not-found", f"There are these forms of an answer: {', '.join(ANSWER_FORMS)}.")
     known_answer = request.state.gateway.answer_at_hand(request.state.person, number)
-    if known_answer is not None and form is FORMS["json"]:
+    if known_answer is not None and form is ANSWER_FORMS["json"]:
         content = known_answer.json
     else:
         written_answer = known_answer if known_answer is not None else await call(request, Gateway.answer, number)
@@ -249,7 +249,7 @@ ROUTES.view("GET", "/v1/people", OWNER, replies.PersonList, views.people, under=
 ROUTES.view("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record, views.record)
 
 
-@ROUTES.route("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, parameters=(HEAD,))
+@ROUTES.route("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, parameters=(HEAD_PARAMETER,))
 async def verification(request: Request) -> Response:
     """Check whether the record agrees with itself."""
     return json_response(await call(request, views.verification, request.query_params.get("head")))

@@ -17,11 +17,11 @@ from starlette.routing import Route as StarletteRoute
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.pages.handlers import PAGES
 from dpselect.gateway.pages.rendering import problem_page
-from dpselect.gateway.problems import Refused, mistake, of_error, problem
+from dpselect.gateway.problems import Refused, problem, problem_of_asker, problem_of_error
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web import agents
-from dpselect.gateway.web.api import ROUTES, SIGN_IN
-from dpselect.gateway.web.desk import Bell, Desk
+from dpselect.gateway.web.api import ROUTES, SIGN_IN_HINT
+from dpselect.gateway.web.desk import Bell, SlowRequests
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.routes import Route, json_response
 from dpselect.release import Json
@@ -33,7 +33,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         served_gateway = Gateway(settings, file=file) if gateway is None else gateway
-        app.state.gateway, app.state.bell, app.state.desk = served_gateway, Bell(served_gateway), Desk()
+        app.state.gateway, app.state.bell, app.state.desk = served_gateway, Bell(served_gateway), SlowRequests()
         served_gateway.start()
         try:
             yield
@@ -84,7 +84,7 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
     if not route.roles:
         return
     if person is None:
-        raise Refused("sign-in", SIGN_IN)
+        raise Refused("sign-in", SIGN_IN_HINT)
     if not rates.allow(person.name):
         raise Refused("too-many", "Too many requests at once. Wait a second.", after=1)
     if person.role not in route.roles:
@@ -94,8 +94,8 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
 
 def _problem_response(request: Request, route: Route, error: Exception) -> Response:
     """Return a mistake as problem details; whatever else goes wrong is in the log."""
-    details = of_error(error)
-    if mistake(error) is None:
+    details = problem_of_error(error)
+    if problem_of_asker(error) is None:
         request.app.state.gateway.log.failed("a request failed", error, path=route.path, method=request.method)
     after = getattr(error, "after", None) or (5 if details["status"] == 503 else None)
     headers = {} if after is None else {"Retry-After": str(after)}

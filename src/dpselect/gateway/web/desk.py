@@ -20,13 +20,13 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.turn import THREADS
 from dpselect.release import Json
 
-EACH = 1  # thread that reads and prices questions, for one person: a price may take seconds
-LINE = 100  # requests of one person that wait for a thread
-HELD = 50  # connections on which one person waits for questions to end
+THREADS_PER_PERSON = 1  # thread that reads and prices questions, for one person: a price may take seconds
+MAX_WAITING_REQUESTS = 100  # requests of one person that wait for a thread
+MAX_HELD_CONNECTIONS = 50  # connections on which one person waits for questions to end
 V = TypeVar("V")
 
 
-class Desk:
+class SlowRequests:
     """A desk for requests that take long: a few of each person at once, off the threads that answer all others."""
 
     def __init__(self) -> None:
@@ -36,8 +36,8 @@ class Desk:
 
     async def run(self, name: str, call: Callable[..., V], *arguments: object, **keywords: object) -> V:
         """Run a call in a thread, in its turn, and return its value."""
-        with _hold_place(self._line, name, LINE, "requests"):
-            turn = self._semaphores.get(name) or asyncio.Semaphore(EACH)
+        with _hold_place(self._line, name, MAX_WAITING_REQUESTS, "requests"):
+            turn = self._semaphores.get(name) or asyncio.Semaphore(THREADS_PER_PERSON)
             self._semaphores[name] = turn
             async with turn:
                 value, error = await to_thread.run_sync(
@@ -53,7 +53,7 @@ class Desk:
     @contextlib.contextmanager
     def holding(self, name: str) -> Iterator[None]:
         """Hold a place for a connection that stays open until something happens."""
-        with _hold_place(self._held, name, HELD, "connections"):
+        with _hold_place(self._held, name, MAX_HELD_CONNECTIONS, "connections"):
             yield
 
 
@@ -78,22 +78,22 @@ def _hold_place(counts: Counter[str], name: str, limit: int, noun: str) -> Itera
             del counts[name]
 
 
-def desk_of(request: Request) -> Desk:
+def slow_requests_of(request: Request) -> SlowRequests:
     """Return the desk of the application."""
-    desk: Desk = request.app.state.desk
+    desk: SlowRequests = request.app.state.desk
     return desk
 
 
 async def run_for_person(request: Request, action: Callable[..., V], *arguments: object, **keywords: object) -> V:
     """Call the gateway for the person who asks, where that takes a processor for long."""
     gateway, person = request.state.gateway, request.state.person
-    return await desk_of(request).run(person.name, action, gateway, person, *arguments, **keywords)
+    return await slow_requests_of(request).run(person.name, action, gateway, person, *arguments, **keywords)
 
 
 # ---- waiting for a question ------------------------------------------------------------------------------------------
 
 
-LOOK = 0.5  # seconds between two looks, for questions that another process runs
+SECONDS_BETWEEN_OTHERS = 0.5  # seconds between two looks, for questions that another process runs
 MAX_WAIT_SECONDS = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
 
@@ -133,6 +133,6 @@ async def wait_until_ended(bell: Bell, number: str, look: Look, seconds: float) 
     deadline = time.monotonic() + min(seconds, MAX_WAIT_SECONDS)
     job = await look()
     while job["state"] not in FINAL and (left := deadline - time.monotonic()) > 0:
-        await bell.change(number, min(left, LOOK))
+        await bell.change(number, min(left, SECONDS_BETWEEN_OTHERS))
         job = await look()
     return job

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from dpselect.gateway.problems import KINDS, problem
+from dpselect.gateway.problems import PROBLEM_KINDS, problem
 from dpselect.gateway.settings.server import ServerSettings
 from dpselect.release import PICTURE_STYLE_DIGEST, STYLE_DIGEST
 
@@ -23,19 +23,19 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-POLICY = (  # the styles of a page itself are those of a release and of its picture
+CONTENT_POLICY = (  # the styles of a page itself are those of a release and of its picture
     f"default-src 'none'; style-src 'self' {STYLE_DIGEST} {PICTURE_STYLE_DIGEST}; script-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # with none, a form over plain HTTP would say that it comes from nowhere
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-HEAD = 32 * 1024  # bytes of all headers of a request
+MAX_HEADER_BYTES = 32 * 1024  # bytes of all headers of a request
 SAFE = ("GET", "HEAD", "OPTIONS")
 _BURST = 4.0  # seconds of a rate that may come at once
 
@@ -68,8 +68,8 @@ class Guards:
         host = headers.get("host", "")
         if self._hosts is not None and host.lower() not in self._hosts:
             return "host", "The request is for another server."
-        if sum(len(name) + len(value) for name, value in headers.raw) > HEAD:
-            return "too-large", f"The headers of a request may have at most {HEAD:,} bytes."
+        if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEADER_BYTES:
+            return "too-large", f"The headers of a request may have at most {MAX_HEADER_BYTES:,} bytes."
         length = headers.get("content-length")
         if length is not None and (not length.isascii() or not length.isdigit() or len(length) > 15):
             return "malformed", "The length of the request is not a number."
@@ -125,7 +125,7 @@ def _with_headers(send: Send, path: str) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in SECURITY_HEADERS.items():
                 headers[name] = value
             if not path.startswith("/static/"):
                 headers["Cache-Control"] = "no-store"
@@ -152,7 +152,7 @@ async def refuse(send: Send, kind: str, detail: str) -> None:
     """Send a problem, without any handler."""
     body = json.dumps(problem(kind, detail)).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": KINDS[kind].status, "headers": headers})
+    await send({"type": "http.response.start", "status": PROBLEM_KINDS[kind].status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

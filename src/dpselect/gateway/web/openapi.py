@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.asked import TEXT_PARAMETERS
 from dpselect.gateway.pages.words import join_words
-from dpselect.gateway.problems import KINDS
+from dpselect.gateway.problems import PROBLEM_KINDS
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web import replies
-from dpselect.gateway.web.answers import FORMS
+from dpselect.gateway.web.answers import ANSWER_FORMS
 from dpselect.gateway.web.api import ROUTES
 from dpselect.gateway.web.releases import Release
 from dpselect.gateway.web.routes import JSON, Route
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _PROBLEM = "application/problem+json"
 _GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
-SIGNED = ("sign-in", "role", "unavailable")
-READ = ("content", "parameter")  # where there is a body
+IF_SIGNED_IN = ("sign-in", "role", "unavailable")
+IF_BODY = ("content", "parameter")  # where there is a body
 _IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {  # how their addresses begin, and what they are about
     "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; poll for the answer."),
@@ -49,8 +49,8 @@ ABOUT = """\
 Many analysts ask under one promise: every answer is differentially private, and is charged to the budget of the data
 before a row is read. The parameters of a question are those of the Python verbs. Numbers are exact: write "0.1" or
 "1/3" as text, or a JSON number, which is read as its shortest decimal."""
-NOBODY: list[dict[str, Any]] = []  # signs in
-AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
+NO_SIGN_IN: list[dict[str, Any]] = []  # signs in
+RETRY_AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
 
 
 Schema = dict[str, Any]
@@ -60,7 +60,7 @@ FLAG: Schema = {"type": "boolean", "default": False}
 # ---- bodies ----------------------------------------------------------------------------------------------------
 
 NAME: Schema = {"type": "string", "minLength": 1}
-ITEM, SOME = schema_of_shape("ITEM"), or_null(schema_of_shape("COLUMNS"))
+ITEM_SCHEMA, SOME = schema_of_shape("ITEM"), or_null(schema_of_shape("COLUMNS"))
 _DATA_FIELDS: dict[str, Schema] = {
     name: {**schema, "description": description}
     for name, schema, description in (
@@ -96,7 +96,7 @@ def component(verb: str) -> str:
 def question(verb: str) -> Schema:
     """Return the schema of a verb's questions. Only the verb is required: the owner may have declared the rest."""
     parameter_schemas = {
-        name: _share_item_schema(schema) for name, schema in schemas(verb).items() if name not in OF_TEXTS
+        name: _share_item_schema(schema) for name, schema in schemas(verb).items() if name not in TEXT_PARAMETERS
     }
     properties = {"verb": {"const": verb}, **parameter_schemas, **_DATA_FIELDS}
     return {
@@ -116,12 +116,12 @@ def questions() -> dict[str, Schema]:
         "oneOf": [{"$ref": ref} for ref in references.values()],
         "discriminator": {"propertyName": "verb", "mapping": references},
     }
-    return {"Question": any_question, **question_schemas, "Item": ITEM, "Grant": _GRANT_BODY}
+    return {"Question": any_question, **question_schemas, "Item": ITEM_SCHEMA, "Grant": _GRANT_BODY}
 
 
 def _share_item_schema(schema: Any) -> Any:
     """Return a schema with the schema of an item by its name, since it is long and comes often."""
-    if schema == ITEM:
+    if schema == ITEM_SCHEMA:
         return {"$ref": "#/components/schemas/Item"}
     if isinstance(schema, dict):
         return {name: _share_item_schema(part) for name, part in schema.items()}
@@ -130,9 +130,9 @@ def _share_item_schema(schema: Any) -> Any:
 
 # ---- examples: all can be asked of the demonstration data ----------------------------------------------------
 
-TOP = {"verb": "top_k", "k": 10, "share": "1%"}
+EXAMPLE_QUESTION = {"verb": "top_k", "k": 10, "share": "1%"}
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "top": ("The ten artists with the most users", TOP),
+    "top": ("The ten artists with the most users", EXAMPLE_QUESTION),
     "by_country": (
         "The same in every country, for rows of at least ten minutes",
         {"verb": "top_k", "k": 5, "epsilon": "1/4", "by": "country", "where": "minutes >= 10"},
@@ -164,10 +164,10 @@ class _Untitled(GenerateJsonSchema):
 def _form_route(name: str) -> Route:
     """Return the address of an answer in one form."""
     answer_route = next(route for route in ROUTES if route.name == "answer")
-    media = FORMS[name].media.partition(";")[0]
+    media = ANSWER_FORMS[name].media.partition(";")[0]
     returns = Release if media == JSON else str if media.startswith("text/") else None
     refused = (*answer_route.refused, "parameter") if name == "svg" else answer_route.refused  # nothing to draw
-    operation_id, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS[name].description}"
+    operation_id, summary = f"answer_{name.replace('-', '_')}", f"An answer {ANSWER_FORMS[name].description}"
     return replace(
         answer_route,
         path=f"{answer_route.path}.{name}",
@@ -179,7 +179,7 @@ def _form_route(name: str) -> Route:
     )
 
 
-OPERATIONS = (*ROUTES, *map(_form_route, FORMS))
+OPERATIONS = (*ROUTES, *map(_form_route, ANSWER_FORMS))
 
 
 def document(settings: Settings | None = None) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _operation(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
         operation["description"] = f"For {join_words([f'{role}s' for role in roles_of(route)])}."
         operation["x-roles"] = [*roles_of(route)]
     else:
-        operation["security"] = NOBODY
+        operation["security"] = NO_SIGN_IN
     return {name: value for name, value in operation.items() if value or name == "security"}
 
 
@@ -263,15 +263,23 @@ def _success(route: Route, returns: dict[str, Any]) -> dict[str, Any]:
 
 def _refusals(route: Route) -> dict[str, Any]:
     """Return one response for each status, which may stand for several kinds of problems."""
-    kinds = [*_GUARDS, *(() if route.method == "GET" else ("cross-site",)), *(SIGNED if route.roles else ())]
-    kinds += [*(READ if route.takes else ()), *(("not-found",) if "{" in route.path else ()), *route.refused]
+    kinds = [
+        *_GUARDS,
+        *(() if route.method == "GET" else ("cross-site",)),
+        *(IF_SIGNED_IN if route.roles else ()),
+    ]
+    kinds += [
+        *(IF_BODY if route.takes else ()),
+        *(("not-found",) if "{" in route.path else ()),
+        *route.refused,
+    ]
     statuses: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds):
-        statuses.setdefault(KINDS[kind].status, []).append(kind)
+        statuses.setdefault(PROBLEM_KINDS[kind].status, []).append(kind)
     responses: dict[str, Any] = {}
     for status in sorted(statuses):
-        description = "; ".join(f"{kind}: {KINDS[kind].title.lower()}" for kind in statuses[status])
+        description = "; ".join(f"{kind}: {PROBLEM_KINDS[kind].title.lower()}" for kind in statuses[status])
         responses[str(status)] = {"description": description, "content": {_PROBLEM: {"schema": ref("Problem")}}}
         if status in (429, 503):
-            responses[str(status)]["headers"] = {"Retry-After": AFTER}
+            responses[str(status)]["headers"] = {"Retry-After": RETRY_AFTER}
     return responses

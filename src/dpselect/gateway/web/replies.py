@@ -10,12 +10,12 @@ from typing_extensions import TypedDict
 
 from dpselect.audit import STATE_SENTENCES
 from dpselect.gateway.jobs import JobState
-from dpselect.gateway.problems import KINDS
+from dpselect.gateway.problems import PROBLEM_KINDS
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.web.releases import Count, Open, Value
 
 Part = Annotated[float, Field(ge=0, le=1)]
-ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for kind in KINDS]})]
+ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for kind in PROBLEM_KINDS]})]
 AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATE_SENTENCES.values()})})]
 Others = Annotated[list[Open], Field(description="the other mistakes in the same body, each as a problem")]
 

@@ -28,9 +28,9 @@ from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, TopRequest, noisy_counts
-from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
-from dpselect.queries.union.terms import without_curve
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy, largest_whole_below
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, plan_shared_budget
+from dpselect.queries.union.method import without_curve
+from dpselect.release.accuracy import BETA, NO_ACCURACY, Accuracy, largest_whole_below
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import (
     DISCOVERED,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dpselect.engines import Engine
     from dpselect.queries.plan import BoundDraw
 
-METHOD = "discover"
+DISCOVER = "discover"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,32 +59,32 @@ class Discovery:
     k: int
     epsilon: Fraction
     delta: Fraction
-    most: int | None
+    max_items_per_user: int | None
     counted: bool
     in_engine: bool = False
     measures: tuple[Measure, ...] = ()
 
     @property
-    def noises(self) -> int:
+    def noises_per_item(self) -> int:
         """The number of noisy numbers that an item comes with."""
         return int(self.counted) + noises(self.measures)
 
     @property
-    def for_bound(self) -> Fraction:
+    def epsilon_for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
-        return self.epsilon * BOUND_SHARE if self.most is None else Fraction(0)
+        return self.epsilon * BOUND_SHARE if self.max_items_per_user is None else Fraction(0)
 
     @property
-    def choice(self) -> BoundChoice:
+    def bound_choice(self) -> BoundChoice:
         """The choice of max_items_per_user, among bounds that have a curve."""
-        return BoundChoice(self.for_bound, bounds_with_curve(self.epsilon - self.for_bound, self.delta))
+        return BoundChoice(self.epsilon_for_bound, bounds_with_curve(self.epsilon - self.epsilon_for_bound, self.delta))
 
     @property
-    def shared(self) -> SharedBudget | None:
+    def shared_budget(self) -> SharedBudget | None:
         """The budget that the choice of a bound, the union and the ranking share; None where the bound is given."""
-        if self.most is not None:
+        if self.max_items_per_user is not None:
             return None
-        return shared_budget(self.epsilon, self.delta, self.for_bound, Fraction(0))
+        return plan_shared_budget(self.epsilon, self.delta, self.epsilon_for_bound, Fraction(0))
 
     @property
     def privacy(self) -> Privacy:
@@ -95,7 +95,7 @@ class Discovery:
             neighbors=Neighbors.ADD_REMOVE,
             steps=(Steps(PureDP(self.epsilon), 1),),
             failure=self.delta,
-            bound="basic" if self.most in (None, 1) else "Renyi",
+            bound="basic" if self.max_items_per_user in (None, 1) else "Renyi",
         )
 
     def mechanism(self, max_items: int) -> DiscoverThenPeel:
@@ -103,11 +103,11 @@ class Discovery:
 
         At the order of all bounds, where one was chosen.
         """
-        shared = self.shared
+        shared = self.shared_budget
         if shared is None:
             return _mechanism(self.k, self.epsilon, self.delta, max_items)
         if max_items == 1:
-            return _mechanism(self.k, self.epsilon - self.for_bound, shared.delta_of_others, max_items)
+            return _mechanism(self.k, self.epsilon - self.epsilon_for_bound, shared.delta_of_others, max_items)
         return _mechanism(self.k, self.epsilon, self.delta, max_items, shared.order, shared.spent)
 
 
@@ -125,11 +125,11 @@ def _mechanism(
 class FoundTop(Selection):
     """The best k of the items that a set union finds: the whole price at any answer.
 
-    `ready` is the mechanism where its bound is known beforehand.
+    `known_mechanism` is the mechanism where its bound is known beforehand.
     """
 
     selector: Discovery
-    ready: DiscoverThenPeel | None
+    known_mechanism: DiscoverThenPeel | None
 
     @classmethod
     def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> FoundTop:
@@ -138,18 +138,22 @@ class FoundTop(Selection):
             k=parameters.listed_size("k", request.k),
             epsilon=epsilon,
             delta=parameters.probability("delta", delta),
-            most=request.max_items_per_user,
+            max_items_per_user=request.max_items_per_user,
             counted=request.counts,
             in_engine=request.in_engine,
             measures=request.measures,
         )
-        remaining = discovery.epsilon - discovery.for_bound
-        if not fits(remaining, discovery.delta, discovery.most):
+        remaining = discovery.epsilon - discovery.epsilon_for_bound
+        if not fits(remaining, discovery.delta, discovery.max_items_per_user):
             hint = "lower max_items_per_user, or take limited-domain"
-            raise without_curve(epsilon, remaining, discovery.delta, discovery.most, METHOD, hint)
-        mechanism = None if discovery.most is None else discovery.mechanism(discovery.most)
+            raise without_curve(epsilon, remaining, discovery.delta, discovery.max_items_per_user, DISCOVER, hint)
+        mechanism = None if discovery.max_items_per_user is None else discovery.mechanism(discovery.max_items_per_user)
         return FoundTop(
-            method=METHOD, selector=discovery, ready=mechanism, privacy=discovery.privacy, reason=DISCOVERED + reason
+            method=DISCOVER,
+            selector=discovery,
+            known_mechanism=mechanism,
+            privacy=discovery.privacy,
+            reason=DISCOVERED + reason,
         )
 
     def price_at(self, order: int | None) -> Price:
@@ -157,13 +161,13 @@ class FoundTop(Selection):
 
         That of any bound, where it is chosen.
         """
-        return self._price(self.ready, order)
+        return self._price(self.known_mechanism, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost it: the bound is a part of the answer."""
         max_items = release.privacy.parameters.get("max_items_per_user")
         return self._price(
-            self.ready or (self.selector.mechanism(max_items) if isinstance(max_items, int) else None), order
+            self.known_mechanism or (self.selector.mechanism(max_items) if isinstance(max_items, int) else None), order
         )
 
     def _price(self, mechanism: DiscoverThenPeel | None, order: int | None) -> Price:
@@ -174,15 +178,15 @@ class FoundTop(Selection):
         return Price(discovery.epsilon, self._divergence(mechanism, order), discovery.delta, added=discovery.epsilon)
 
     def _divergence(self, mechanism: DiscoverThenPeel | None, order: int) -> Fraction:
-        discovery, shared = self.selector, self.selector.shared
+        discovery, shared = self.selector, self.selector.shared_budget
         of_one_step = divergence(PureDP(discovery.epsilon), order)
         known_divergence = None if mechanism is None else mechanism.divergence(order)
         if shared is None:
             return of_one_step if known_divergence is None else min(of_one_step, up(known_divergence))
         if order > shared.order:  # of all bounds or of none
             return of_one_step
-        choice = divergence(BoundedRange(discovery.for_bound), order)
-        of_one = divergence(PureDP(discovery.epsilon - discovery.for_bound), order)
+        choice = divergence(BoundedRange(discovery.epsilon_for_bound), order)
+        of_one = divergence(PureDP(discovery.epsilon - discovery.epsilon_for_bound), order)
         # Spent at the budget's own order, so not more at this one.
         budget = renyi_budget(shared.order, discovery.epsilon, discovery.delta * COMPOSED) - shared.spent
         if mechanism is None:
@@ -191,14 +195,14 @@ class FoundTop(Selection):
         return choice + (remaining if known_divergence is None else min(remaining, up(known_divergence)))
 
     @property
-    def of_sets(self) -> bool:
+    def needs_user_sets(self) -> bool:
         """True: counts alone do not tell who shares which items."""
         return True
 
     def draw(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Outcome:
         """Draw from the items of every user: a bound if none is known, the union, the ranking, and counts."""
         discovery, sets = self.selector, aggregate
-        mechanism = self.ready or discovery.mechanism(discovery.choice.of_sets(sets, draws))
+        mechanism = self.known_mechanism or discovery.mechanism(discovery.bound_choice.of_sets(sets, draws))
         discovered = mechanism.union(sets, draws=draws, progress=progress)
         codes = rank_best(
             discovery.k, discovered, users_of(sets, discovered), self._price_of_pick(mechanism, len(discovered)), draws
@@ -210,10 +214,13 @@ class FoundTop(Selection):
 
         How many are found is in the answer.
         """
-        if self.ready is None:
-            return NOTHING
+        if self.known_mechanism is None:
+            return NO_ACCURACY
         return found_accuracy(
-            self.ready.union, self.ready.max_items_per_user, users_condition=self._users_condition, scale=self.scale
+            self.known_mechanism.union,
+            self.known_mechanism.max_items_per_user,
+            users_condition=self._users_condition,
+            scale=self.scale,
         )
 
     @property
@@ -223,7 +230,7 @@ class FoundTop(Selection):
             return ""
         return " in the periods before" if self.scale.lost else " in the periods that are asked about"
 
-    def possible(self, outcome: Outcome) -> Outcome:
+    def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
         size, k = len(outcome.items), self.selector.k
         return replace(
@@ -233,9 +240,9 @@ class FoundTop(Selection):
         )
 
     def _possible_bound(self, outcome: Outcome) -> int:
-        if self.ready is not None:
-            return self.ready.max_items_per_user
-        return self.selector.choice.stated(outcome.max_items_per_user)
+        if self.known_mechanism is not None:
+            return self.known_mechanism.max_items_per_user
+        return self.selector.bound_choice.bound_of_answer(outcome.max_items_per_user)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
@@ -260,7 +267,7 @@ class FoundTop(Selection):
 
     def _mechanism_of(self, outcome: Outcome) -> DiscoverThenPeel:
         """Return what drew the outcome: where the bound was chosen, that of its bound."""
-        return self.ready or self.selector.mechanism(self._possible_bound(outcome))
+        return self.known_mechanism or self.selector.mechanism(self._possible_bound(outcome))
 
     def measurer_of(self, outcome: Outcome) -> NoisyMeasures:
         """Return what tells measures, whose noise depends on how many items were discovered."""
@@ -279,9 +286,9 @@ class FoundTop(Selection):
 
     def draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
-        discovery, mechanism = self.selector, self.ready
+        discovery, mechanism = self.selector, self.known_mechanism
         if mechanism is None:
-            mechanism = discovery.mechanism(discovery.choice.of_pairs(pairs, draws))
+            mechanism = discovery.mechanism(discovery.bound_choice.of_pairs(pairs, draws))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
@@ -293,7 +300,7 @@ class FoundTop(Selection):
         """Return the epsilon of a pick, where so many items were found."""
         discovery = self.selector
         return mechanism.epsilon_per_pick(
-            picks_needed(discovery.k, discovered), min(discovery.k, discovered) * discovery.noises
+            picks_needed(discovery.k, discovered), min(discovery.k, discovered) * discovery.noises_per_item
         )
 
     def _counter(self, mechanism: DiscoverThenPeel, size: int, epsilon_per_pick: Fraction) -> CountNoise | None:
@@ -347,17 +354,19 @@ class FoundTop(Selection):
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": epsilon_per_pick,
         }
-        if discovery.shared is not None:
-            parameters["epsilon_of_bound"] = discovery.for_bound
-            parameters |= {"order_of_other_bounds": discovery.shared.order} if bound == 1 else {"bound_in_budget": True}
-        share, by_group = BOUND_SHARE if discovery.most is None else None, bool(self._columns)
+        if discovery.shared_budget is not None:
+            parameters["epsilon_of_bound"] = discovery.epsilon_for_bound
+            parameters |= (
+                {"order_of_other_bounds": discovery.shared_budget.order} if bound == 1 else {"bound_in_budget": True}
+            )
+        share, by_group = BOUND_SHARE if discovery.max_items_per_user is None else None, bool(self._columns)
         sentences = [self.reason]
         sentences += describe_discovery(
             discovery.k,
             discovered,
             bound,
             share_of_bound=share,
-            shared=discovery.shared is not None and bound > 1,
+            shared=discovery.shared_budget is not None and bound > 1,
             by_group=by_group,
             scale=self.scale,
         )

@@ -12,8 +12,8 @@ from dpselect.accounting.prices import Price, divergence
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.method import select_method
 from dpselect.queries.top.selection import Selection, TopRequest
-from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, count_places, draw_bound, read_bound
-from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice
+from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpselect.questions.parts import ResolvedGroups
     from dpselect.release.answers.outcome import Outcome
 
-BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
+GROUP_BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,71 +39,77 @@ class ChosenGroups:
 
     request: TopRequest
     groups: ResolvedGroups  # without the bound
-    named: str  # the method; "auto" if the bound decides it
-    total: Fraction  # the epsilon of both
+    requested_name: str  # the method; "auto" if the bound decides it
+    total_epsilon: Fraction  # the epsilon of both
     delta: Fraction
     period: str | None = None
     rows: RowBound | None = None
     _selections: dict[int, Selection] = field(default_factory=dict, repr=False)
 
-    def counting(self, period: str | None, rows: RowBound | None) -> Self:
+    def with_counted_users(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same about users who count once in each period, and by a bounded number of rows."""
         return replace(self, period=period, rows=rows, _selections={})
 
-    def select(self, epsilon: Fraction, max_groups: int) -> Selection:
+    def _plan_selection(self, epsilon: Fraction, max_groups: int) -> Selection:
         """Return what answers for an epsilon, with a bound."""
         request = replace(self.request, groups=replace(self.groups, max_groups_per_user=max_groups))
-        return select_method(request, self.named, epsilon, self.delta).counting(self.period, self.rows)
+        return select_method(request, self.requested_name, epsilon, self.delta).with_counted_users(
+            self.period, self.rows
+        )
 
     @property
-    def epsilon(self) -> Fraction:
+    def epsilon_for_bound(self) -> Fraction:
         """The epsilon that choosing costs."""
-        return self.total * BOUND_SHARE
+        return self.total_epsilon * BOUND_SHARE
 
-    def given(self, max_groups: int) -> Selection:
+    @property
+    def _bound_choice(self) -> BoundChoice:
+        return BoundChoice(self.epsilon_for_bound, GROUP_BOUNDS)
+
+    def selection_with(self, max_groups: int) -> Selection:
         """Return the selection that answers where this bound was chosen."""
         if max_groups not in self._selections:
-            self._selections[max_groups] = self.select(self.total - self.epsilon, max_groups)
+            self._selections[max_groups] = self._plan_selection(self.total_epsilon - self.epsilon_for_bound, max_groups)
         return self._selections[max_groups]
 
     @property
-    def of_sets(self) -> bool:
+    def needs_user_sets(self) -> bool:
         """Pairs of group and item may be asked for: the more picks, the sooner they are found by a union."""
-        return self.given(BOUNDS[-1]).of_sets
+        return self.selection_with(GROUP_BOUNDS[-1]).needs_user_sets
 
     @property
     def method(self) -> str:
         """The method that answers; that which was named, or auto, where the bound decides it."""
-        return self.named if self.of_sets else self.given(1).method
+        return self.requested_name if self.needs_user_sets else self.selection_with(1).method
 
     @property
     def reason(self) -> str:
         """The reason for this method; nothing where the bound decides it."""
-        return "" if self.method == AUTO else self.given(1).reason
+        return "" if self.method == AUTO else self.selection_with(1).reason
 
     @property
     def k_bar(self) -> int | None:
         """The number of items with the most users that are looked at, by any bound."""
-        return self.given(1).k_bar
+        return self.selection_with(1).k_bar
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of no bound the same
         """Return nothing: the accuracy depends on the bound."""
-        return NOTHING
+        return NO_ACCURACY
 
     @property
     def privacy(self) -> Privacy:
         """The promise of any answer: both steps, whatever the bound."""
         return Privacy(
-            epsilon=self.total,
+            epsilon=self.total_epsilon,
             delta=self.delta,
             neighbors=Neighbors.ADD_REMOVE,
-            steps=(Steps(PureDP(self.total), 1),),
+            steps=(Steps(PureDP(self.total_epsilon), 1),),
             failure=self.delta,
         )
 
     def price_at(self, order: int | None) -> Price:
         """Return what any answer costs at most: no less than that of any bound."""
-        prices = [self.given(max_groups).price_at(order) for max_groups in BOUNDS]
+        prices = [self.selection_with(max_groups).price_at(order) for max_groups in GROUP_BOUNDS]
         return self._with_the_choice(max(price.renyi for price in prices), max(map(_added, prices)), order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
@@ -116,46 +122,48 @@ class ChosenGroups:
 
         What may fail is that of the worst bound, so it never depends on the answer.
         """
-        failure = max(self.given(max_groups).price_at(None).failure for max_groups in BOUNDS)
-        step = self.epsilon if order is None else divergence(BoundedRange(self.epsilon), order)
-        added += self.epsilon
-        return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
+        failure = max(self.selection_with(max_groups).price_at(None).failure for max_groups in GROUP_BOUNDS)
+        step = self.epsilon_for_bound if order is None else divergence(BoundedRange(self.epsilon_for_bound), order)
+        added += self.epsilon_for_bound
+        return Price(min(self.total_epsilon, added), renyi + step, failure, self.delta - failure, added)
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:
         """Return the choice, and the steps that the answer took."""
-        return (Steps(BoundedRange(self.epsilon), 1), *self._selection_of(release).steps(release))
+        return (Steps(BoundedRange(self.epsilon_for_bound), 1), *self._selection_of(release).steps(release))
 
     def _selection_of(self, release: Release) -> Selection:
         max_groups = release.privacy.parameters["max_groups_per_user"]
         assert isinstance(max_groups, int)
-        return self.given(max_groups)
+        return self.selection_with(max_groups)
 
     def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {max_groups: self.given(max_groups).bind_draw(engine, domain) for max_groups in BOUNDS}
-        chooser = bound_chooser(self.epsilon, BOUNDS)
+        draw_with = {
+            max_groups: self.selection_with(max_groups).bind_draw(engine, domain) for max_groups in GROUP_BOUNDS
+        }
+        choice = self._bound_choice
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = count_places(*engine.groups_of_users(self.groups.listed_groups, progress=progress), BOUNDS)
-            max_groups = draw_bound(users, chooser, draws, BOUNDS)
+            groups_and_users = engine.groups_of_users(self.groups.listed_groups, progress=progress)
+            max_groups = choice.of_lengths(*groups_and_users, draws)
             return replace(draw_with[max_groups](draws, progress), max_groups_per_user=max_groups)
 
         return draw
 
-    def possible(self, outcome: Outcome) -> Outcome:
+    def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome that can have been drawn; a bound that cannot be chosen is read as the least."""
-        max_groups = read_bound(BOUNDS, outcome.max_groups_per_user)
-        return replace(self.given(max_groups).possible(outcome), max_groups_per_user=max_groups)
+        max_groups = self._bound_choice.bound_of_answer(outcome.max_groups_per_user)
+        return replace(self.selection_with(max_groups).nearest_possible(outcome), max_groups_per_user=max_groups)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what chose its bound."""
         max_groups = outcome.max_groups_per_user
         assert max_groups is not None
-        release = self.given(max_groups).answer(outcome)
+        release = self.selection_with(max_groups).answer(outcome)
         statement = release.privacy
-        sentences = (*statement.sentences, describe_chosen_groups(max_groups, BOUNDS[-1], BOUND_SHARE))
-        parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon}
-        statement = replace(statement, epsilon=self.total, parameters=parameters, sentences=sentences)
+        sentences = (*statement.sentences, describe_chosen_groups(max_groups, GROUP_BOUNDS[-1], BOUND_SHARE))
+        parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon_for_bound}
+        statement = replace(statement, epsilon=self.total_epsilon, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)
 
 

@@ -50,7 +50,7 @@ class DiscoveredGroup:
 class FoundTopByGroup(FoundTop):
     """The best k of the items that a set union of pairs finds in each group: the whole price at any answer."""
 
-    asked: ResolvedGroups
+    resolved_groups: ResolvedGroups
     groups: int  # in which one user counts, at most
 
     @classmethod
@@ -68,16 +68,16 @@ class FoundTopByGroup(FoundTop):
         return cls(
             method=found.method,
             selector=found.selector,
-            ready=found.ready,
+            known_mechanism=found.known_mechanism,
             privacy=found.privacy,
             reason=discovered_by_group(groups_listed=groups.listed_groups is not None) + reason,
-            asked=groups,
+            resolved_groups=groups,
             groups=max_groups,
         )
 
     def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:  # noqa: ARG002 - pairs are discovered
         """Bind to the pairs of every user, in the groups that they keep."""
-        listed_groups = self.asked.listed_groups
+        listed_groups = self.resolved_groups.listed_groups
         engine.check_pairs()
         if listed_groups is not None:
             engine.check_groups(listed_groups)
@@ -92,7 +92,7 @@ class FoundTopByGroup(FoundTop):
     def draw_by_group(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Outcome:
         """Draw from the pairs of every user; the label of a pair has the values of the group, then the item's."""
         discovery = self.selector
-        mechanism = self.ready or discovery.mechanism(discovery.choice.of_sets(sets, draws))
+        mechanism = self.known_mechanism or discovery.mechanism(discovery.bound_choice.of_sets(sets, draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         discovered = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
@@ -135,7 +135,7 @@ class FoundTopByGroup(FoundTop):
             else None
         )
 
-    def possible(self, outcome: Outcome) -> Outcome:
+    def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
         k, sizes = self.selector.k, Counter(typed_group(item.group) for item in outcome.items).values()
         shown_sizes, stated_sizes, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
@@ -167,7 +167,7 @@ class FoundTopByGroup(FoundTop):
     @property
     def _columns(self) -> tuple[str, ...]:
         """The columns of groups."""
-        return self.asked.by
+        return self.resolved_groups.by
 
     @property
     def _users_condition(self) -> str:
@@ -176,7 +176,7 @@ class FoundTopByGroup(FoundTop):
 
     def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, DiscoveredGroup]:
         """Return the pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
-        width = len(self.asked.by)
+        width = len(self.resolved_groups.by)
         members: dict[object, tuple[Values, list[tuple[int, object]]]] = {}
         for code, label in sorted(zip(codes.tolist(), labels, strict=True), key=lambda pair: pair[0]):
             values = label if isinstance(label, tuple) else (label,)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect.engines import Engine
 
-METHOD = "limited-domain"
+LIMITED_BY_GROUP = "limited-domain"
 ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]]
 """The scores of some items, each of a group, where each user counts for a bounded number of these in few groups."""
 
@@ -47,8 +47,8 @@ class TopByGroup(Selection):
     """A selection of at most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
-    asked: ResolvedGroups
-    of_groups: NoisyCounts | None  # what counts the users of a group
+    resolved_groups: ResolvedGroups
+    group_counter: NoisyCounts | None  # what counts the users of a group
 
     @classmethod
     def for_groups(cls, request: TopRequest, groups: ResolvedGroups, epsilon: Fraction, delta: Fraction) -> Self:
@@ -56,9 +56,11 @@ class TopByGroup(Selection):
         k, max_groups, k_bar, _ = parse_sizes(
             request.k, groups.groups_per_user, request.k_bar, request.max_items_per_user
         )
-        sizes = Sizes(k, max_groups, k_bar, request.cut, request.moves, request.counts, groups.sizes)
+        sizes = PriceSizes(
+            k, max_groups, k_bar, request.winners_per_user, request.sensitivity, request.counts, groups.sizes
+        )
         reason = limited_by_group(groups_listed=groups.listed_groups is not None)
-        return cls(method=METHOD, reason=reason, asked=groups, **_parts(sizes, epsilon, delta))
+        return cls(method=LIMITED_BY_GROUP, reason=reason, resolved_groups=groups, **_parts(sizes, epsilon, delta))
 
     @property
     def k_bar(self) -> int:
@@ -71,11 +73,11 @@ class TopByGroup(Selection):
 
     def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:  # noqa: ARG002 - groups have none
         """Bind to the largest items of every group; listed groups that do not fit are refused now."""
-        max_groups, listed_groups = self.selector.max_groups_per_user, self.asked.listed_groups
+        max_groups, listed_groups = self.selector.max_groups_per_user, self.resolved_groups.listed_groups
         if listed_groups is not None:
             engine.check_groups(listed_groups)
         rows = self.k_bar + 1  # no more of a group leave the engine
-        users = self.of_groups is not None
+        users = self.group_counter is not None
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
             aggregate = engine.top_by(rows, max_groups, listed_groups, users=users, progress=progress)
@@ -119,11 +121,11 @@ class TopByGroup(Selection):
     def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
         sizes = {picks.group: len(picks.rows) for picks in picked}
-        group_numbers = sorted(sizes) if self.asked.listed_groups is None else range(len(counts.sizes))
+        group_numbers = sorted(sizes) if self.resolved_groups.listed_groups is None else range(len(counts.sizes))
         shown_groups = np.array(group_numbers, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(shown_groups)]
-        users = [0] * len(names) if self.of_groups is None else counts.users(shown_groups).tolist()
-        noisy = noisy_counts(self.of_groups, users, draws)
+        users = [0] * len(names) if self.group_counter is None else counts.users(shown_groups).tolist()
+        noisy = noisy_counts(self.group_counter, users, draws)
         return {
             shown_group: Group(
                 name, Ended.FULL if sizes.get(shown_group) == self.selector.k else Ended.BOTTOM, noisy_users
@@ -133,7 +135,7 @@ class TopByGroup(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
-        columns, group_width = self.asked.by, self._group_width
+        columns, group_width = self.resolved_groups.by, self._group_width
         good = self._accuracy_for(outcome.largest_group_size)
         return self.write(outcome, self.state(self.terms()), good, columns=columns, group_width=group_width)
 
@@ -146,16 +148,16 @@ class TopByGroup(Selection):
             "epsilon_per_pick": s.epsilon_per_pick,
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
-            **({"groups_listed": True} if self.asked.listed_groups is not None else {}),
+            **({"groups_listed": True} if self.resolved_groups.listed_groups is not None else {}),
         }
-        if self.of_groups is not None:
-            parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
+        if self.group_counter is not None:
+            parameters["epsilon_per_group"] = self.group_counter.epsilon_per_count
         described = describe_limited_domain_by_group(s.each.height, self.k_bar, self.scale)
         return parameters, [self.reason, *described]
 
     @property
     def _group_width(self) -> int | None:
-        return None if self.of_groups is None else self.of_groups.width(BETA)
+        return None if self.group_counter is None else self.group_counter.width(BETA)
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """Return how good the items of a group are, their counts and its number of users."""
@@ -170,7 +172,7 @@ class TopByGroup(Selection):
         )
 
     @property
-    def in_groups(self) -> bool:
+    def is_by_group(self) -> bool:
         """The selection is in every group."""
         return True
 
@@ -184,41 +186,49 @@ class TopByGroup(Selection):
         largest = sorted(release.found, reverse=True)[:max_groups]
         picks = sum(min(s.k, items + 1) for items in largest) + max_groups - len(largest)
         steps = [replace(self.privacy.steps[0], times=picks)]
-        if self.of_groups is not None:
-            steps += self.of_groups.steps_of(*[1] * self._groups_counted(len(largest)))
+        if self.group_counter is not None:
+            steps += self.group_counter.steps_of(*[1] * self._groups_counted(len(largest)))
         if self.counter is not None:
             steps += self.counter.steps_of(*largest)
         return tuple(step for step in steps if step.times)
 
     def _groups_counted(self, with_items: int) -> int:
         """Return how many numbers of users one user may have moved: those of listed groups are released in any case."""
-        return with_items if self.asked.listed_groups is None else self.selector.max_groups_per_user
+        return with_items if self.resolved_groups.listed_groups is None else self.selector.max_groups_per_user
 
 
-class Sizes(NamedTuple):
+class PriceSizes(NamedTuple):
     """The sizes that decide the price of the parts, besides epsilon and delta."""
 
     k: int
     groups: int  # of one user
     k_bar: int
-    cut: int | None  # the winners of a group for which a user counts, where these are fewer than k
-    moves: int
+    winners_per_user: int | None  # the winners of a group for which a user counts, where these are fewer than k
+    sensitivity: int
     counts: bool
-    of_groups: bool  # are users of groups counted too?
+    group_sizes: bool  # are users of groups counted too?
 
 
 @lru_cache(maxsize=256)  # each bound that can be chosen is priced before each question, and again for each share
-def _parts(sizes: Sizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any]:
+def _parts(sizes: PriceSizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any]:
     """Return the selector, the noise of numbers, and the price: the largest epsilon of one pick that fits."""
     k, groups = sizes.k, sizes.groups
-    counted_numbers = groups * (k * sizes.counts + sizes.of_groups)
+    counted_numbers = groups * (k * sizes.counts + sizes.group_sizes)
     plan = plan_of(groups * k, counted_numbers)
     split = split_by_group(plan, epsilon, delta, groups, sizes.k_bar)
     pick, failure = split.epsilon_per_pick, groups * split.threshold
     epsilon_per_count = pick * COUNT_SHARE
-    of_groups = NoisyCounts(k=1, epsilon_per_count=epsilon_per_count) if sizes.of_groups else None
-    steps_before: list[SpentSteps] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
-    plain = NoisyCounts(k=k, epsilon_per_count=epsilon_per_count, max_items_per_user=sizes.cut, sensitivity=sizes.moves)
+    group_counter = NoisyCounts(k=1, epsilon_per_count=epsilon_per_count) if sizes.group_sizes else None
+    steps_before: list[SpentSteps] = [
+        plan(pick)[0],
+        *(() if group_counter is None else group_counter.steps_of(*[1] * groups)),
+    ]
+    plain = NoisyCounts(
+        k=k,
+        epsilon_per_count=epsilon_per_count,
+        max_items_per_user=sizes.winners_per_user,
+        sensitivity=sizes.sensitivity,
+    )
     counter = sharpest(plain, steps_before, epsilon, split.composition, BETA, groups) if sizes.counts else None
     counter_failure = Fraction(0) if counter is None else counter.failure
     steps = steps_before if counter is None else [*steps_before, *counter.steps_of(*[k] * groups)]
@@ -231,6 +241,6 @@ def _parts(sizes: Sizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any
         epsilon_per_pick=pick,
         delta=failure,  # its own price, of picks alone, is not asked for: none is left to compose them
         delta_threshold=split.threshold,
-        sensitivity=sizes.moves,
+        sensitivity=sizes.sensitivity,
     )
-    return {"selector": selector, "counter": counter, "of_groups": of_groups, "privacy": privacy}
+    return {"selector": selector, "counter": counter, "group_counter": group_counter, "privacy": privacy}

@@ -58,7 +58,7 @@ def _of_known(request: TopRequest, domain: Domain, method: str, epsilon: Fractio
         refuse_k_above_size(k, domain_size)
     if method == AUTO:
         best = best_set_method(k, epsilon, delta)
-        method, reason = (PEELING, IN_ORDER) if request.ranked else (best, NO_ORDER[best])
+        method, reason = (PEELING, IN_ORDER) if request.is_ranked else (best, NO_ORDER[best])
     if method == PEELING:
         return PeeledTop.from_request(request, epsilon, delta, reason)
     from dpselect.queries.top.set import SetTop
@@ -73,12 +73,12 @@ def _of_unknown(request: TopRequest, method: str, epsilon: Fraction, delta: Frac
         method = best_unknown_method(parameters.listed_size("k", request.k), epsilon, delta, bound)
         method = SPARSE if by_weight and method == DISCOVER else method
         reason = "" if method == LIMITED else LARGE_K
-        if method == DISCOVER and not request.gains and _has_larger_union(epsilon, delta, bound):
+        if method == DISCOVER and not request.scores_are_gains and _has_larger_union(epsilon, delta, bound):
             request = replace(request, max_items_per_user=LEAST_TO_DISCOVER)
             reason += describe_larger_bound(LEAST_TO_DISCOVER)
         if method == SPARSE and not by_weight and bound is None and is_for_a_union(request.k, epsilon):
             reason += BOUND_HELPS
-        if request.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
+        if request.scores_are_gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
             method, reason = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
     if method in (AUTO, LIMITED):
         return LimitedTop.from_request(request, epsilon, delta)

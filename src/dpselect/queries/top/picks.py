@@ -48,7 +48,7 @@ class Picks(Selection):
     """A selection by picks, one for each item."""
 
     @abstractmethod
-    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+    def draw_picks(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Picks(Selection):
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the picks, and noisy counts of them."""
-        picks, counts, names, candidates = self.picked(aggregate, draws)
+        picks, counts, names, candidates = self.draw_picks(aggregate, draws)
         noisy = self.count([int(counts[group]) for group, _ in picks], draws)
         labels = names(picks) if picks else []
         return Outcome(
@@ -101,14 +101,14 @@ class PeeledTop(Picks):
     def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
         """Return the selection at the largest epsilon of one pick that fits."""
         peeling = methods.method_row("top_k", PEELING)
-        peeling_alone = peeling.make(k=request.k, epsilon=epsilon, delta=delta, sensitivity=request.moves)
-        if not request.noises:
+        peeling_alone = peeling.make(k=request.k, epsilon=epsilon, delta=delta, sensitivity=request.sensitivity)
+        if not request.noises_per_item:
             return cls(
                 method=PEELING, selector=peeling_alone, privacy=peeling_alone.privacy, reason=KNOWN_DOMAIN + reason
             )
-        plan = plan_of(peeling_alone.k, request.priced)
+        plan = plan_of(peeling_alone.k, request.priced_noises)
         pick = largest_epsilon(plan, epsilon, delta)
-        selector = peeling.make(k=request.k, epsilon_per_pick=pick, delta=delta, sensitivity=request.moves)
+        selector = peeling.make(k=request.k, epsilon_per_pick=pick, delta=delta, sensitivity=request.sensitivity)
         noise_plan = request.plan_noise(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
         return cls(
             method=PEELING,
@@ -123,7 +123,7 @@ class PeeledTop(Picks):
         """Return by how much an item may be below the k-th best."""
         return None if candidates is None else largest_whole_below(self.selector.shortfall(BETA, candidates))
 
-    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+    def draw_picks(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among all items of the domain."""
         scored = parse_candidates(histogram)
         return self.selector.picks(scored, draws), scored.scores, scored.names, scored.count
@@ -154,7 +154,7 @@ class UnknownTop(Picks):
         """Return how far above rank k_bar + 1 nothing is missing."""
         return largest_whole_below(self.selector.terms.reach(BETA))
 
-    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+    def draw_picks(self, histogram: CountGroups, draws: Draws) -> Picked:
         """Draw the picks among the first k_bar items."""
         rows = top_rows(histogram, self.k_bar + 1)
         return self.selector.picks(rows, draws), rows.counts, rows.names, self.k_bar
@@ -176,13 +176,13 @@ class LimitedTop(UnknownTop):
         """Return the selection at the largest epsilon of a pick and the split of delta that puts bottom lowest."""
 
         def limited(**price: Any) -> LimitedDomain:
-            return LimitedDomain(k=request.k, k_bar=request.k_bar, sensitivity=request.moves, **price)
+            return LimitedDomain(k=request.k, k_bar=request.k_bar, sensitivity=request.sensitivity, **price)
 
         picks_alone = limited(epsilon=epsilon, delta=delta)
-        if not request.noises:
+        if not request.noises_per_item:
             return cls(method=LIMITED, selector=picks_alone, privacy=picks_alone.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(step.times for step in picks_alone.privacy.steps)
-        plan = plan_of(picks, request.priced)
+        plan = plan_of(picks, request.priced_noises)
         split = split_delta(plan, epsilon, delta, picks_alone.terms.swaps(picks_alone.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
@@ -212,11 +212,11 @@ class SparseTop(UnknownTop):
     @classmethod
     def from_request(cls, request: TopRequest, epsilon: Fraction, delta: Fraction, reason: str) -> Self:
         """Return the selection: one noisy threshold, picks, and their noisy numbers, together within epsilon."""
-        noisy_numbers = request.priced
+        noisy_numbers = request.priced_noises
         options: dict[str, Any] = {
             "k": request.k,
             "k_bar": request.k_bar,
-            "sensitivity": request.moves,
+            "sensitivity": request.sensitivity,
             "counted": noisy_numbers,
         }
         selector = methods.method_row("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **options)

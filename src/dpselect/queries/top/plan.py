@@ -20,7 +20,7 @@ from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
-from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.release import Release
 
@@ -45,11 +45,12 @@ class TopKPlan(Plan):
     """
 
     verb: ClassVar[str] = "top_k"
-    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude")
+    used_facts: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude")
     question_facts: ClassVar[tuple[str, ...]] = ("exclude",)
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: TopK
+    requested_name: str = field(init=False, repr=False, compare=False)  # of a method; auto leaves it to the plan
     request: TopRequest = field(init=False, repr=False, compare=False)
     selection: Selection | ChosenGroups = field(init=False, repr=False, compare=False)
 
@@ -58,6 +59,8 @@ class TopKPlan(Plan):
         if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out if a domain is given", came(self.facts.exclude), hint)
+        name = self.requested_method.name
+        set_fields(self, requested_name=AUTO if name in (None, SET) else name)
         self._refuse_what_does_not_go_together()
         set_fields(self, request=self._make_request())
         set_fields(self, totals=self.request.totals)
@@ -66,6 +69,7 @@ class TopKPlan(Plan):
             selection: Selection | ChosenGroups = self._near_enough(self.payment.within)
         elif groups is not None and groups.max_groups_per_user is None:
             selection = self._choose_groups(groups)
+            set_fields(self, chooses_bound=True)
         else:
             selection = select_method(self.request, self.requested_name, self.requested_epsilon, self.delta)
         set_fields(self, selection=selection)
@@ -74,11 +78,13 @@ class TopKPlan(Plan):
         q, within = self.question, self.payment.within
         domain_phrase = " without a domain" if q.domain is None else " with a domain"
         methods.parse_method_name("top_k", self.requested_name, domain=q.domain is not None, context=domain_phrase)
-        if self.how.in_engine and q.by is not None:
+        if self.requested_method.in_engine and q.by is not None:
             raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self._is_ranked:
             requirement = "be one that ranks if by is given: the items of a group come in order"
-            raise ParameterError("method", requirement, came(self.how.name), "the order costs nothing more there")
+            raise ParameterError(
+                "method", requirement, came(self.requested_method.name), "the order costs nothing more there"
+            )
         for (name, value), (conflict, conflicting_value), (reason, hint) in (
             (("within", within), ("by", q.by), ("both would say how near", "give epsilon")),
             (("by", q.by), ("measures", q.measures), ("only one list is measured", ONE_GROUP)),
@@ -110,26 +116,20 @@ class TopKPlan(Plan):
             domain=q.domain,
             counts=q.counts or counts_users,
             measures=measures,
-            k_bar=self.how.k_bar,
-            ranked=self._is_ranked,
-            in_engine=self.how.in_engine,
+            k_bar=self.requested_method.k_bar,
+            is_ranked=self._is_ranked,
+            in_engine=self.requested_method.in_engine,
             max_items_per_user=self.facts.max_items_per_user,
             totals=_parse_totals(q.score, self.requested_name) if isinstance(q.score, Total) else None,
-            gains=isinstance(q.score, Gain),
-            lost=isinstance(q.score, Gain) and q.score.lost,
+            scores_are_gains=isinstance(q.score, Gain),
+            gains_are_losses=isinstance(q.score, Gain) and q.score.lost,
             groups=ResolvedGroups.from_by(q.by, chooses=True) if isinstance(q.by, By) else None,
         )
 
     @property
-    def requested_name(self) -> str:
-        """The method that was named; auto where it is left to the plan."""
-        name = self.how.name
-        return AUTO if name in (None, SET) else str(name)
-
-    @property
     def _is_ranked(self) -> bool:
         """The items are to come in order."""
-        name = self.how.name
+        name = self.requested_method.name
         return name != SET and (name is None or methods.method_row("top_k", name).ordered)
 
     @classmethod
@@ -138,9 +138,9 @@ class TopKPlan(Plan):
         return question.domain is None
 
     @property
-    def of_pairs(self) -> bool:
+    def items_are_pairs(self) -> bool:
         """Pairs of group and item are found by a union first."""
-        return self.request.groups is not None and self.selection.of_sets
+        return self.request.groups is not None and self.selection.needs_user_sets
 
     @property
     def price(self) -> Privacy:
@@ -161,19 +161,12 @@ class TopKPlan(Plan):
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
         if isinstance(self.domain, Column):
-            return NOTHING
+            return NO_ACCURACY
         candidates = None if self.domain is None else max_domain_size(self.domain)
         accuracy = self.selection.planned_accuracy(candidates) + (
-            NOTHING if self.asked is None else self.asked.accuracy
+            NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         )
         return accuracy if self.facts.exclude is None else but_excluded(accuracy)
-
-    @property
-    def chooses_bound(self) -> bool:
-        """True if nobody gave the bound on groups."""
-        from dpselect.queries.top.group_bound import ChosenGroups
-
-        return isinstance(self.selection, ChosenGroups)
 
     @property
     def _larger_union(self) -> dict[str, object]:
@@ -183,7 +176,7 @@ class TopKPlan(Plan):
         from dpselect.queries.top.discovery import FoundTop
 
         assert isinstance(self.selection, FoundTop)
-        max_items = self.selection.selector.most
+        max_items = self.selection.selector.max_items_per_user
         return {} if max_items == self.request.max_items_per_user else {"max_items_of_union": max_items}
 
     @property
@@ -203,28 +196,28 @@ class TopKPlan(Plan):
             **self._larger_union,
             **({} if within is None else {"within": within}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
-            **({"compared_with": self.others} if self.others else {}),
-            **({"lost": True} if request.lost else {}),
-            **({"in_engine": True} if request.in_engine and self.selection.of_sets else {}),
+            **({"compared_with": self.compared_periods} if self.compared_periods else {}),
+            **({"lost": True} if request.gains_are_losses else {}),
+            **({"in_engine": True} if request.in_engine and self.selection.needs_user_sets else {}),
             **weights,
             **({"measures": [str(measure) for measure in request.measures]} if request.measures else {}),
             **({} if groups is None else groups.key_fields | {"users": groups.sizes}),
         }
 
     @property
-    def measuring(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
         return self.request.measures
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def compared_periods(self) -> tuple[str, ...]:
         """The periods with which those of the data are compared."""
         return self.question.score.over if isinstance(self.question.score, Gain) else ()  # type: ignore[return-value]
 
     @property
-    def lost(self) -> bool:
+    def counts_lost_users(self) -> bool:
         """Users that an item lost are counted, in place of those that it gained."""
-        return self.request.lost
+        return self.request.gains_are_losses
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to all items but those that shall not come back, and to the measures of those that do."""
@@ -240,8 +233,8 @@ class TopKPlan(Plan):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what was left out, the measures, and what accuracy was asked for."""
         release = self.selection.answer(outcome)
-        if self.asked is not None:
-            release = self.asked.added_to(release)
+        if self.target_accuracy is not None:
+            release = self.target_accuracy.added_to(release)
         if self.facts.exclude is not None:
             release = add_left_out(release, self.facts.exclude)
         if not self.request.measures:
@@ -258,7 +251,7 @@ class TopKPlan(Plan):
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that was chosen is a part of it."""
-        return self.selection.possible(super().outcome_of(release))
+        return self.selection.nearest_possible(super().outcome_of(release))
 
     @property
     def needs_candidates(self) -> bool:
@@ -277,29 +270,33 @@ class TopKPlan(Plan):
         """Return what an answer cost it: picks that were not made may be saved."""
         return self.selection.cost_at(release, order)
 
-    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+    def with_counted_users(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
-        counting = super().counting(period, bound)
-        set_fields(counting, selection=self.selection.counting(period, bound))
-        if self.asked is not None:
-            target = describe_target(self.asked.target, self.asked.epsilon, counting.fixed_selection)
-            set_fields(counting, asked=self._but_excluded(target))
+        counting = super().with_counted_users(period, bound)
+        set_fields(counting, selection=self.selection.with_counted_users(period, bound))
+        if self.target_accuracy is not None:
+            target = describe_target(
+                self.target_accuracy.target, self.target_accuracy.epsilon, counting.fixed_selection
+            )
+            set_fields(counting, target_accuracy=self._but_excluded(target))
         return counting
 
     def _choose_groups(self, groups: ResolvedGroups) -> ChosenGroups:
         """Return what chooses max_groups_per_user."""
         from dpselect.queries.top.group_bound import ChosenGroups
 
-        name, total = self.requested_name, self.requested_epsilon
-        chosen = ChosenGroups(request=self.request, groups=groups, named=name, total=total, delta=self.delta)
-        chosen.given(1)  # refuses what no bound makes possible
+        name, total_epsilon = self.requested_name, self.requested_epsilon
+        chosen = ChosenGroups(
+            request=self.request, groups=groups, requested_name=name, total_epsilon=total_epsilon, delta=self.delta
+        )
+        chosen.selection_with(1)  # refuses what no bound makes possible
         return chosen
 
     def _near_enough(self, within: int) -> Selection:
         """Return the selection whose price follows from what was asked of it; of several the one that costs least."""
         names = [self.requested_name]
         if self.requested_name == AUTO:
-            candidates_for_domain = [PEELING] if self.request.ranked else [PEELING, "canonical-set"]
+            candidates_for_domain = [PEELING] if self.request.is_ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if self.domain is None else candidates_for_domain
 
         def plan_method(name: str) -> tuple[TargetAccuracy, Selection]:
@@ -308,7 +305,7 @@ class TopKPlan(Plan):
             )
 
         target, selection = min(map(plan_method, names), key=lambda plan: plan[0].epsilon)
-        set_fields(self, asked=self._but_excluded(target))
+        set_fields(self, target_accuracy=self._but_excluded(target))
         return selection
 
     def _but_excluded(self, target: TargetAccuracy) -> TargetAccuracy:
@@ -355,7 +352,7 @@ def cheapest_plan(
         if short is None:
             requirement = "know how near items will be if within is given"
             raise ParameterError("method", requirement, plan.method, "auto takes one that does; or give epsilon")
-        return max(short, plan.width())
+        return max(short, plan.width_of_all_counts())
 
     epsilon = price_for("within", within, miss, "; so is a smaller k")
     plan = plan_at(epsilon)
@@ -381,6 +378,6 @@ def describe_target(within: int, epsilon: Fraction, plan: Selection) -> TargetAc
         k=plan.selector.k,
         k_bar=plan.k_bar,
         reach=plan.reach(),
-        with_counts=plan.width() > 0,
+        with_counts=plan.width_of_all_counts() > 0,
         scale=plan.scale,
     )

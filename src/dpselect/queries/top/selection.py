@@ -46,16 +46,16 @@ class TopRequest:
     counts: bool
     measures: tuple[Measure, ...]
     k_bar: int | None
-    ranked: bool
+    is_ranked: bool
     in_engine: bool
     max_items_per_user: int | None
     totals: Totals | None  # the weights that are added up
-    gains: bool  # are scores what items gained from some periods to others?
-    lost: bool  # or what they lost?
+    scores_are_gains: bool  # are scores what items gained from some periods to others?
+    gains_are_losses: bool  # or what they lost?
     groups: ResolvedGroups | None
 
     @property
-    def moves(self) -> int:
+    def sensitivity(self) -> int:
         """The largest number of steps by which one user moves a score."""
         return 1 if self.totals is None else self.totals.max_units
 
@@ -63,27 +63,30 @@ class TopRequest:
     def scale(self) -> Scale:
         """The scale of the scores."""
         groups = None if self.groups is None else self.groups.bound
-        return Scale(totals=self.totals, gains=self.gains, lost=self.lost, groups=groups)
+        return Scale(totals=self.totals, gains=self.scores_are_gains, lost=self.gains_are_losses, groups=groups)
 
     @property
-    def noises(self) -> int:
+    def noises_per_item(self) -> int:
         """The number of noisy numbers of each item that are asked for."""
-        return int(self.counts) + self.of_measures
+        return int(self.counts) + self.noises_for_measures
 
     @property
-    def of_measures(self) -> int:
+    def noises_for_measures(self) -> int:
         """The number of them that are for measures."""
         return sum(measure.noises for measure in self.measures)
 
     def plan_noise(self, picks: Steps, epsilon_per_number: Fraction, epsilon: Fraction, delta: Fraction) -> NoisePlan:
         """Plan the noise of the winners' numbers after these picks, each at this epsilon or sharper for its price."""
-        if not self.noises:
+        if not self.noises_per_item:
             return NoisePlan(None, None, (picks,))
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
         from dpselect.mechanisms.top_k.sharp_counts import sharpest
 
         plain = NoisyCounts(
-            k=self.k, epsilon_per_count=epsilon_per_number, max_items_per_user=self.cut, sensitivity=self.moves
+            k=self.k,
+            epsilon_per_count=epsilon_per_number,
+            max_items_per_user=self.winners_per_user,
+            sensitivity=self.sensitivity,
         )
         measurer = self._measurer(picks, plain, epsilon, delta)
         steps_before: list[SpentSteps] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
@@ -101,7 +104,7 @@ class TopRequest:
         from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
         from dpselect.mechanisms.top_k.sharp_counts import APART, SharpCounts, sharpest
 
-        k, epsilon_per_number, bound = self.k, Fraction(plain.epsilon_per_count), self.cut
+        k, epsilon_per_number, bound = self.k, Fraction(plain.epsilon_per_count), self.winners_per_user
         measurer = NoisyMeasures(
             measures=self.measures, k=k, epsilon_per_noise=epsilon_per_number, max_items_per_user=bound
         )
@@ -117,23 +120,23 @@ class TopRequest:
         return replace(measurer, sums=sharp) if isinstance(sharp, SharpCounts) else measurer
 
     @property
-    def cut(self) -> int | None:
+    def winners_per_user(self) -> int | None:
         """The bound on the winners for which a user counts, where that is fewer than all of them."""
         max_items = self.max_items_per_user
         return None if max_items is None or max_items >= self.k else max_items
 
     @property
-    def moved(self) -> int:
+    def moved_winners(self) -> int:
         """The number of the k winners' counts that one user can move."""
-        return self.k if self.cut is None else self.cut
+        return self.k if self.winners_per_user is None else self.winners_per_user
 
     @property
-    def priced(self) -> int:
+    def priced_noises(self) -> int:
         """The number of noisy numbers by which the epsilon of a pick is found.
 
         Where users move few counts, these gain by it.
         """
-        return self.k * self.counts + self.moved * self.of_measures
+        return self.k * self.counts + self.moved_winners * self.noises_for_measures
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ class Selection(ABC):
         """The number of items with the most users that are looked at; None for a known domain, or where all are."""
         return None
 
-    def counting(self, period: str | None, rows: RowBound | None) -> Self:
+    def with_counted_users(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same for users who count once in each period, and by a bounded number of rows."""
         return replace(self, scale=replace(self.scale, period=period, rows=rows))
 
@@ -186,12 +189,12 @@ class Selection(ABC):
         return (*measure_steps, *count_steps)
 
     @property
-    def in_groups(self) -> bool:
+    def is_by_group(self) -> bool:
         """The selection is in every group."""
         return False
 
     @property
-    def of_sets(self) -> bool:
+    def needs_user_sets(self) -> bool:
         """The selection is by the items of every user; the others need counts only."""
         return False
 
@@ -202,7 +205,7 @@ class Selection(ABC):
         """
         return None
 
-    def width(self) -> int:
+    def width_of_all_counts(self) -> int:
         """Return the width within which all counts that were asked for lie at once, in users, with 95 % confidence."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
 
@@ -240,17 +243,18 @@ class Selection(ABC):
         if isinstance(counter, NoisyCounts):
             return describe_noise(counter.rate, self.counted_scale)
         assert isinstance(counter, SharpCounts)
-        deviation, shared, grouped = float(counter.noise.variance) ** 0.5, counter.is_shared, self.in_groups
+        deviation, shared, grouped = float(counter.noise.variance) ** 0.5, counter.is_shared, self.is_by_group
         return describe_sharp_noise(counter.shape, deviation, self.counted_scale, shared=shared, by_group=grouped)
 
     @property
     def counted_scale(self) -> Scale:
         """The scale of the winners' numbers: users may count for few of these."""
-        bounds = [noise.max_items_per_user for noise in (self.counter, self.measurer) if noise is not None]
-        if not bounds or bounds[0] is None:
+        noise = self.measurer if self.counter is None else self.counter
+        if noise is None or noise.max_items_per_user is None:
             return self.scale
+        items = noise.max_items_per_user
         return self.scale.with_bounds(
-            groups=self.scale.groups, items=bounds[0], only_returned=True, in_each_group=self.in_groups
+            groups=self.scale.groups, items=items, only_returned=True, in_each_group=self.is_by_group
         )
 
     @property
@@ -309,7 +313,7 @@ class Selection(ABC):
         """Return the release for counts, or for the items of every user."""
         return self.answer(self.draw(aggregate, draws, progress))
 
-    def possible(self, outcome: Outcome) -> Outcome:
+    def nearest_possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome that this selection can have drawn: the same, if it has drawn it."""
         return outcome
 
@@ -330,7 +334,7 @@ class Selection(ABC):
 
     def planned_accuracy(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
         """Return the accuracy for any data, as far as it is known before there is an answer."""
-        return accuracy.NOTHING
+        return accuracy.NO_ACCURACY
 
     def steps(self, release: Release) -> tuple[SpentSteps, ...]:  # noqa: ARG002 - only picks can be saved
         """Return the steps that an answer took."""

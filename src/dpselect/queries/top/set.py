@@ -39,19 +39,19 @@ class SetTop(Selection):
         """
         row = methods.method_row("top_k", method)
         reason = KNOWN_SET + why
-        selector = row.make(k=request.k, epsilon=epsilon, sensitivity=request.moves)
-        if not request.noises:
+        selector = row.make(k=request.k, epsilon=epsilon, sensitivity=request.sensitivity)
+        if not request.noises_per_item:
             return cls(method=method, selector=selector, privacy=selector.privacy, reason=reason)
-        moved_counts = request.moved
+        moved_counts = request.moved_winners
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved_counts), moved_counts * request.noises))
+            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved_counts), moved_counts * request.noises_per_item))
 
         x = largest_epsilon(plan, epsilon, delta)
         noise_plan = request.plan_noise(plan(x)[0], x / moved_counts, epsilon, delta)
         return cls(
             method=method,
-            selector=row.make(k=request.k, epsilon=x, sensitivity=request.moves),
+            selector=row.make(k=request.k, epsilon=x, sensitivity=request.sensitivity),
             counter=noise_plan.counter,
             measurer=noise_plan.measurer,
             privacy=noise_plan.priced(epsilon, delta, Fraction(0)),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from flint import ctx
@@ -24,12 +23,14 @@ from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, common_order, h
 PRECISION = 64
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 # What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
-BOUNDS = (
+ITEM_BOUNDS = (
     *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
     *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
 )
-ENOUGH = 20  # where the bounds that have a curve end below, weighted-gaussian finds more of users of many items
-MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+LEAST_LAST_BOUND = (
+    20  # where the bounds that have a curve end below, weighted-gaussian finds more of users of many items
+)
+SHARE_WITHIN_BOUND = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class BoundChoice:
 
     @property
     def chooser(self) -> Quantile:
-        """The mechanism that chooses a place in the bounds."""
-        return bound_chooser(self.epsilon, self.bounds)
+        """The mechanism: a private quantile of one place in the bounds per user, the least that leaves them all."""
+        return Quantile(q=SHARE_WITHIN_BOUND, bounds=(0, len(self.bounds) - 1), step=1, epsilon=self.epsilon)
 
     def of_sets(self, sets: Sets, draws: Draws) -> int:
         """Choose the bound from the items of every user."""
@@ -51,16 +52,20 @@ class BoundChoice:
         for block in sets.blocks():
             total += np.bincount(np.minimum(np.diff(block.offsets), largest_bound), minlength=len(total))
         lengths = np.flatnonzero(total[1:]) + 1
-        return draw_bound(count_places(lengths, total[lengths], self.bounds), self.chooser, draws, self.bounds)
+        return self.of_lengths(lengths, total[lengths], draws)
 
     def of_pairs(self, pairs: PairsElsewhere, draws: Draws) -> int:
         """Choose the bound where users and items stay in the engine."""
-        users = count_places(*pairs.lengths(self.bounds[-1]), self.bounds)
-        return draw_bound(users, self.chooser, draws, self.bounds)
+        return self.of_lengths(*pairs.lengths(self.bounds[-1]), draws)
 
-    def stated(self, chosen: object) -> int:
-        """Return the bound that an answer says was chosen."""
-        return read_bound(self.bounds, chosen)
+    def of_lengths(self, lengths: Int64, users: Int64, draws: Draws) -> int:
+        """Choose the bound from how many users have each number of items."""
+        (position,) = self.chooser(count_places(lengths, users, self.bounds), draws=draws)
+        return self.bounds[int(position)]
+
+    def bound_of_answer(self, stated: object) -> int:
+        """Return the bound that an answer says was chosen; the least for one that cannot have been."""
+        return stated if isinstance(stated, int) and stated in self.bounds else self.bounds[0]
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class SharedBudget:
 
 
 @lru_cache(maxsize=64)
-def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
+def plan_shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
     """Return the budget of a union whose bound is chosen: by its price alone.
 
     delta_of_others = hidden + near e^(-(a - 1)(e + r)): r is what the choice of epsilon e spends at the order a.
@@ -92,29 +97,14 @@ def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, count
 
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:
     """Return those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
-    bounds = tuple(bound for bound in BOUNDS if has_curve(epsilon, delta, bound, counts_share))
-    return bounds if ENOUGH in bounds else ()
-
-
-def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
-    """Return a private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
-    return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
-
-
-def draw_bound(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
-    """Draw the bound, from one place in `bounds` for each user, or from how many users are at each."""
-    return bounds[int(chooser(places, draws=draws)[0])]
-
-
-def read_bound(bounds: Sequence[int], chosen: object) -> int:
-    """Return the bound that an answer says was chosen; the least for one that cannot have been."""
-    return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
+    bounds = tuple(bound for bound in ITEM_BOUNDS if has_curve(epsilon, delta, bound, counts_share))
+    return bounds if LEAST_LAST_BOUND in bounds else ()
 
 
 def count_places(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
     """Count the users at each place in `bounds`: the least that leaves them all they have, or the last."""
-    places_of_lengths = np.searchsorted(bounds[:-1], lengths)
+    positions_of_lengths = np.searchsorted(bounds[:-1], lengths)
     total = np.zeros(len(bounds), dtype=np.int64)
-    np.add.at(total, places_of_lengths, users)
-    used_places = np.flatnonzero(total)
-    return UsersAt(used_places.astype(np.int64), total[used_places])
+    np.add.at(total, positions_of_lengths, users)
+    used_positions = np.flatnonzero(total)
+    return UsersAt(used_positions.astype(np.int64), total[used_positions])

@@ -22,7 +22,8 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.bound import BOUND_SHARE
-from dpselect.queries.union.terms import FEW, FOR_FEW, UnionTerms, chosen_method
+from dpselect.queries.union.method import FEW_ITEMS, FOR_FEW
+from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import union_sentences
@@ -52,7 +53,9 @@ class BoundedUnion:
     @classmethod
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
-        return cls.with_bound(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
+        return cls.with_bound(
+            terms, terms.max_items_per_user if sets is None else terms.bound_choice.of_sets(sets, draws)
+        )
 
     @property
     def items_of_users(self) -> int | None:
@@ -69,7 +72,7 @@ class BoundedUnion:
 
     def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
         """Draw what one level releases, by code."""
-        mechanism, is_shown = self.mechanisms[level], level >= self.terms.first
+        mechanism, is_shown = self.mechanisms[level], level >= self.terms.first_level
         if self.counts_decide and is_shown:
             codes, users = mechanism.weighed(sets, draws, progress)
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
@@ -150,12 +153,12 @@ class BoundedUnion:
         fitting = []
         if item.score is not None and len(self._levels) > 1:
             fitting = [level for level in self._levels if self.interval(level, item.score) == interval]
-        return item._replace(level=fitting[0] if fitting else self.terms.first)
+        return item._replace(level=fitting[0] if fitting else self.terms.first_level)
 
     @property
     def _levels(self) -> range:
         """The levels that are released."""
-        return range(self.terms.first, len(self.terms.parts))
+        return range(self.terms.first_level, len(self.terms.shares_of_levels))
 
     def interval(self, level: int, count: int) -> Interval:
         """Return the interval of a count of a level."""
@@ -168,10 +171,10 @@ class BoundedUnion:
         """Return from how many users on an item is found, and how near the counts are."""
         users_condition = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_accuracy(
-            self.mechanisms[-1], self.items_of_users, len(self.terms.parts), users_condition, self.scale
+            self.mechanisms[-1], self.items_of_users, len(self.terms.shares_of_levels), users_condition, self.scale
         )
         if self.counts_decide:
-            widths = [mechanism.width(BETA) for mechanism in self.mechanisms[self.terms.first :]]
+            widths = [mechanism.width(BETA) for mechanism in self.mechanisms[self.terms.first_level :]]
             good += accuracy.selecting_counts(max(widths), self.scale)
         elif self.terms.counts:
             good += accuracy.union_counts(list(self._widths.values()), self.scale)
@@ -193,37 +196,37 @@ class BoundedUnion:
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
         terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
-        name = chosen_method(terms, bound)
+        name = terms.method_for(bound)
         mechanism_parameters = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
-        epsilon, delta = terms.for_union(bound)
-        shared = terms.shared is not None and terms.in_rounds(bound)
+        epsilon, delta = terms.price_of_union(bound)
+        shared = terms.shared_budget is not None and terms.uses_rounds(bound)
         parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **mechanism_parameters}
         if not shared:
             parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
-            union_sentences.describe_method(name, was_named=not terms.is_free),
-            *union_sentences.describe_levels(terms.parts),
+            union_sentences.describe_method(name, was_named=not terms.may_choose_method),
+            *union_sentences.describe_levels(terms.shares_of_levels),
             union_sentences.describe_bound(
                 self.items_of_users,
-                share_of_bound=BOUND_SHARE if terms.chosen else None,
+                share_of_bound=BOUND_SHARE if terms.chooses_bound else None,
                 shared=shared,
                 in_groups=bool(terms.by),
             ),
             union_sentences.describe_rare(in_groups=bool(terms.by)),
         ]
-        if terms.chosen:
-            parameters["epsilon_of_bound"] = terms.for_bound
+        if terms.chooses_bound:
+            parameters["epsilon_of_bound"] = terms.epsilon_for_bound
             if shared:
                 parameters["bound_in_budget"] = True
-            elif terms.shared is not None:
-                parameters["order_of_other_bounds"] = terms.shared.order
+            elif terms.shared_budget is not None:
+                parameters["order_of_other_bounds"] = terms.shared_budget.order
             if self.items_of_users is None and bound is not None:
                 parameters[ALL_ITEMS] = True  # the bound that was chosen decided the method, and cuts nobody
                 sentences.append(union_sentences.describe_choice_of_method(bound, BOUND_SHARE))
-            elif bound is not None and 1 < bound <= FEW and self._could_be_greedy:
+            elif bound is not None and 1 < bound <= FEW_ITEMS and self._could_be_greedy:
                 sentences.append(union_sentences.describe_few_items(FOR_FEW, bound))
-        if len(terms.parts) > 1:
-            parameters["shares"] = terms.parts
+        if len(terms.shares_of_levels) > 1:
+            parameters["shares"] = terms.shares_of_levels
         scale = self.scale if terms.counts else self.scale.of_rows
         if terms.counts:
             of_counts, sentence = self._describe_counts()
@@ -247,7 +250,7 @@ class BoundedUnion:
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""
         if self.counts_decide:
-            mechanisms = self.mechanisms[self.terms.first :]
+            mechanisms = self.mechanisms[self.terms.first_level :]
             deviation, least = (
                 max(float(mechanism.deviation) for mechanism in mechanisms),
                 min(mechanism.least for mechanism in mechanisms),
@@ -259,7 +262,7 @@ class BoundedUnion:
         if share:
             parameters: dict[str, object] = {"share_of_counts": share, "deviation_of_counts": deviation}
             return parameters, union_sentences.describe_counts_of_budget(deviation, share)
-        epsilon, delta = self.terms.for_counts(self.max_items_per_user)
+        epsilon, delta = self.terms.price_of_counts(self.max_items_per_user)
         parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
         return parameters, union_sentences.describe_counts(deviation)
 

@@ -19,7 +19,8 @@ from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
-from dpselect.queries.union.terms import COUNT_SHARE, FEW, FOR_FEW, UnionTerms
+from dpselect.queries.union.method import FEW_ITEMS, FOR_FEW
+from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -40,25 +41,27 @@ class UnionPlan(UnionTerms):
     @property
     def reason(self) -> str:
         """The reason for this method."""
-        reason = describe_method(self.method, was_named=not self.is_free)
-        return f"{reason} {describe_method_for_few(FOR_FEW, FEW)}" if self.by_bound else reason
+        reason = describe_method(self.method, was_named=not self.may_choose_method)
+        return f"{reason} {describe_method_for_few(FOR_FEW, FEW_ITEMS)}" if self.bound_decides_method else reason
 
     @property
     def accuracy(self) -> Accuracy:
         """The accuracy for any data; nothing where a bound is to be chosen first."""
-        if self.chosen:
-            return accuracy.NOTHING
-        good = BoundedUnion.with_bound(self, self.most).accuracy()
-        good += accuracy.NOTHING if self.asked is None else self.asked.accuracy
+        if self.chooses_bound:
+            return accuracy.NO_ACCURACY
+        good = BoundedUnion.with_bound(self, self.max_items_per_user).accuracy()
+        good += accuracy.NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         return good if self.facts.exclude is None else but_excluded(good)
 
     def price_at(self, order: int | None) -> Price:
         """Return what any answer costs at most an account of this Rényi order."""
-        return union_price(self, self.most, order)
+        return union_price(self, self.max_items_per_user, order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """Return what an answer cost it: a bound that was chosen is a part of the answer."""
-        max_items = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
+        max_items = (
+            release.privacy.parameters.get("max_items_per_user") if self.chooses_bound else self.max_items_per_user
+        )
         return union_price(self, max_items if isinstance(max_items, int) else None, order)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
@@ -93,25 +96,28 @@ class UnionPlan(UnionTerms):
         release = self._bounded(outcome).answer(outcome)
         if self.facts.exclude is not None:
             release = add_left_out(release, self.facts.exclude)
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self.target_accuracy is None else self.target_accuracy.added_to(release)
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
         return BoundedUnion.with_bound(
-            self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most
+            self,
+            self.bound_choice.bound_of_answer(outcome.max_items_per_user)
+            if self.chooses_bound
+            else self.max_items_per_user,
         )
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share."""
-    union = BoundedUnion.choose(terms, sets if terms.chosen else None, draws)
+    union = BoundedUnion.choose(terms, sets if terms.chooses_bound else None, draws)
     return union.outcome([union.draw_level(sets, 0, draws, progress)], secure=draws.secure)
 
 
 def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the n-grams that enough users share, level by level."""
-    shortest, longest = terms.first + 1, len(terms.parts)
-    union = BoundedUnion.choose(terms, stream.sets() if terms.chosen else None, draws)
+    shortest, longest = terms.first_level + 1, len(terms.shares_of_levels)
+    union = BoundedUnion.choose(terms, stream.sets() if terms.chooses_bound else None, draws)
     drawn: list[dict[object, DrawnItem]] = []
 
     def release(sets: Sets, length: int) -> Int64:
@@ -127,7 +133,7 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
 
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
-    max_items = terms.most or terms.choice.of_pairs(pairs, draws)
+    max_items = terms.max_items_per_user or terms.bound_choice.of_pairs(pairs, draws)
     union = BoundedUnion.with_bound(terms, max_items)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
@@ -149,17 +155,17 @@ def union_price(terms: UnionTerms, max_items: int | None, order: int | None) -> 
 
 def _renyi(terms: UnionTerms, max_items: int | None, order: int) -> Fraction:
     """Return the divergence of the choice of the bound and of what follows."""
-    choice, shared = divergence(BoundedRange(terms.for_bound), order), terms.shared
+    choice, shared = divergence(BoundedRange(terms.epsilon_for_bound), order), terms.shared_budget
     if shared is None:
         return choice + (
             _of_any_bound(terms, order) if max_items is None else _items_and_counts(terms, max_items, order)
         )
     if order > shared.order:  # of all bounds or of none: docs/composing.md
-        return divergence(PureDP(terms.total), order)
+        return divergence(PureDP(terms.total_epsilon), order)
     rounds_budget = terms.budget_of_rounds  # spent at the budget's own order, so not more at this one
     if max_items is None:
         return choice + max(rounds_budget, _of_any_bound(terms, order))
-    if not terms.in_rounds(max_items):
+    if not terms.uses_rounds(max_items):
         return choice + _items_and_counts(terms, max_items, order)
     items = _items(terms, max_items, order)
     return choice + (
@@ -171,16 +177,18 @@ def _renyi(terms: UnionTerms, max_items: int | None, order: int) -> Fraction:
 
 def _items_and_counts(terms: UnionTerms, max_items: int | None, order: int) -> Fraction:
     """Return the divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
-    of_steps, of_items = divergence(PureDP(terms.for_union(max_items)[0]), order), _items(terms, max_items, order)
+    of_steps, of_items = divergence(PureDP(terms.price_of_union(max_items)[0]), order), _items(terms, max_items, order)
     counts = divergence(ZCDP(terms.rho_of_counts(max_items)), order)
     if terms.counts_share(max_items):
         return of_steps if of_items is None else min(of_steps, of_items + counts)
-    return min(of_steps, of_items or of_steps) + min(divergence(PureDP(terms.for_counts(max_items)[0]), order), counts)
+    return min(of_steps, of_items or of_steps) + min(
+        divergence(PureDP(terms.price_of_counts(max_items)[0]), order), counts
+    )
 
 
 def _of_any_bound(terms: UnionTerms, order: int) -> Fraction:
     """Return the divergence where the bound is not known: of one step, or of two if counts are a step of their own."""
-    epsilon, of_counts = terms.after_bound[0], terms.total * COUNT_SHARE
+    epsilon, of_counts = terms.price_after_bound[0], terms.total_epsilon * COUNT_SHARE
     of_one_step = divergence(PureDP(epsilon), order)
     if not terms.counts:
         return of_one_step

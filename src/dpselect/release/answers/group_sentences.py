@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.accuracy import NO_ACCURACY, Accuracy
 from dpselect.release.scale import Scale
 
 GROUPS_LISTED = (
@@ -30,7 +30,7 @@ def in_each_group(accuracy: Accuracy) -> Accuracy:
 def describe_found_groups(users: int | None, users_for_half: int | None, scale: Scale) -> Accuracy:
     """Say from how many users on a group is found, and from how many with a chance of one half."""
     if users is None or users_for_half is None:
-        return NOTHING
+        return NO_ACCURACY
     sentence = f"A group is found if {scale.of_rows.format_score(users)} or more are in it and in no other"
     sentence += (
         f" (with {users_for_half:,} its chance is about one half). A missing one may still exist, and need not be rare."

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy
+from dpselect.release.accuracy import BETA, NO_ACCURACY, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
@@ -60,20 +60,21 @@ class Counter(Protocol):
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
     """Say how noisy counts are."""
-    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
+    return (
+        f"{scale.score_plural.title()} carry discrete Laplace noise of scale {scale.format_about(1 / float(rate), 3)}."
+    )
 
 
 def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: bool, by_group: bool = False) -> str:
     """Say how noisy counts are together, and of noise that they share what that means."""
-    noise = (
-        f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.format_about(deviation, 3)}"
-    )
+    scores, spread = scale.score_plural, scale.format_about(deviation, 3)
+    noise = f"{scores.title()} carry discrete {shape} noise of standard deviation {spread}"
     if not shared:
         return f"{noise}."
     of_group = " of a group" if by_group else ""
     return (
         f"{noise}, of which one part is the same for all of them{of_group}, so that differences of "
-        f"{scale.scores}{of_group} are more accurate than {scale.scores}, and totals of several less."
+        f"{scores}{of_group} are more accurate than {scores}, and totals of several less."
     )
 
 
@@ -152,7 +153,7 @@ def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_gro
     Nothing where none were asked for. `items` is how many there are, in the largest group.
     """
     if counter is None:
-        return NOTHING
+        return NO_ACCURACY
     described = accuracy.separate_counts(counter.width(BETA), scale)
     if items < 2:
         return described
@@ -176,7 +177,7 @@ def describe_ranking_by_group(
 def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool) -> Accuracy:
     """Say how good the ranking of discovered items is; of none or one there is nothing to say."""
     if gap is None:
-        return NOTHING
+        return NO_ACCURACY
     described = accuracy.ranking(gap, noun=accuracy.DISCOVERED, scale=scale)
     return in_each_group(described) if by_group else described
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, format_users
+from dpselect.release.accuracy import AS_ASKED, CONFIDENCE_PERCENT, NO_ACCURACY, Accuracy, format_users
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale, format_items
 
@@ -21,7 +21,7 @@ class TargetAccuracy:
     epsilon: Fraction
     description: str  # such as "users of the 10th best"
     caveat: str = ""  # what is not promised
-    accuracy: Accuracy = NOTHING  # what a release says beside what it always says
+    accuracy: Accuracy = NO_ACCURACY  # what a release says beside what it always says
 
     @property
     def price_sentence(self) -> str:
@@ -106,7 +106,7 @@ def describe_target_threshold(
 
 
 _USERS = re.compile(r"\b(users?)\b")
-_CONFIDENT = f"with {TIMES} % confidence"
+_CONFIDENT = f"with {CONFIDENCE_PERCENT} % confidence"
 
 
 def nth_best(k: int) -> str:
