@@ -49,7 +49,8 @@ _MESSAGES = (
     (("OutOfMemoryError", "OUT_OF_MEMORY", "ACQUIRE_MEMORY", "No space left on", "maxResultSize"), _OUT_OF_ROOM),
     (("AccessControlException", "PERMISSION", "AccessDenied"), _NO_PERMISSION),
     (
-        ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"),
+        ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out")
+        + ("NO_ACTIVE_SESSION", "INVALID_HANDLE", "StatusCode.UNAVAILABLE", "RETRIES_EXCEEDED"),  # on Connect
         _SPARK_LOST,
     ),
     (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _NOT_FOUND),
