@@ -49,10 +49,10 @@ _MESSAGES = (
     (("OutOfMemoryError", "OUT_OF_MEMORY", "ACQUIRE_MEMORY", "No space left on", "maxResultSize"), _OUT_OF_ROOM),
     (("AccessControlException", "PERMISSION", "AccessDenied"), _NO_PERMISSION),
     (
-        ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out")
-        + ("NO_ACTIVE_SESSION", "INVALID_HANDLE", "StatusCode.UNAVAILABLE", "RETRIES_EXCEEDED"),  # on Connect
+        ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"),
         _SPARK_LOST,
     ),
+    (("NO_ACTIVE_SESSION", "INVALID_HANDLE", "StatusCode.UNAVAILABLE", "RETRIES_EXCEEDED"), _SPARK_LOST),
     (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _NOT_FOUND),
 )
 _UNKNOWN_ERROR = ("the table could not be read", "Spark's message is not shown because it could quote rows")
