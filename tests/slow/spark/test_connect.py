@@ -232,19 +232,27 @@ def test_functions_before_ours(spark: SparkSession) -> None:
         assert answers(session) == TRUE
 
 
-def test_a_server_that_keeps_no_copies(remote: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("localCheckpoint", r'may copy, because they may differ.*\nhint: frame.write.saveAsTable\("rows"\)'),
+        ("persist", r"can keep results, got one whose server refuses persist\(\)\nhint: pass frame.toArrow\(\)"),
+    ],
+)
+def test_a_server_that_keeps_nothing(
+    remote: SparkSession, monkeypatch: pytest.MonkeyPatch, method: str, message: str
+) -> None:
     """As one without machines of its own says it; there is none to test with."""
     from pyspark.errors import AnalysisException
     from pyspark.sql.connect.dataframe import DataFrame as Frame
 
     def refuse(_frame: DataFrame) -> DataFrame:
-        raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] localCheckpoint is not supported")
+        raise AnalysisException(f"[NOT_SUPPORTED_WITH_SERVERLESS] {method} is not supported")
 
-    monkeypatch.setattr(Frame, "localCheckpoint", refuse)
+    monkeypatch.setattr(Frame, method, refuse)
     budget, ask = budget_of(remote.sql("SELECT uuid() AS user, 'a' AS item"))
-    with pytest.raises(SourceError, match=r"copy, because they may differ") as caught:
+    with pytest.raises(SourceError, match=message):
         ask()
-    assert 'frame.write.saveAsTable("rows")' in str(caught.value)
     assert budget.left == 1
 
 

@@ -7,16 +7,16 @@ each time. Any other is copied before it is read, which also serves frames that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+from dpselect.engines.spark.jobs import fresh_name, is_lost
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 OLDEST_SERVER = (4, 2)  # older ones do not list functions that replace their own
-MAX_RESULT = 1 << 27  # bytes: an eighth of the heap that a driver has unless its settings say more
 _ORDER = "spark.sql.functionResolution.sessionOrder"
 _LEAF = r"(?:SubqueryAlias|View|Relation|RelationV2|LocalRelation|LogicalRDD|Range|OneRowRelation)\b.*"
 # Without any call but casts and tests for null, and in full: Spark leaves "... 3 more fields" out of long lines.
@@ -29,23 +29,32 @@ _SIZE = re.compile(r"sizeInBytes=([0-9.E+]+) ([KMGTPE]?)i?B")
 
 
 def check_server(session: SparkSession) -> None:
-    """Refuse a server that is not Spark itself, or too old to list redefined functions."""
+    """Refuse a server that is not Spark itself, is too old to list redefined functions, or keeps no results."""
+    requirement = "be a session of Spark itself"
+    if _refuses(lambda: session.sql("SELECT 'a' COLLATE UTF8_BINARY").schema):
+        reason = "without COLLATE, such as Sail, which also wraps large sums and ignores a session's time zone"
+        hint = "pass the files that it reads, as paths"
+        raise SourceError("source", requirement, f"one of a server {reason}", hint)
+    if tuple(map(int, session.version.split(".")[:2])) < OLDEST_SERVER:
+        hint = "pass frame.toArrow(), or update the server"
+        raise SourceError("source", f"{requirement} 4.2 or newer on Connect", session.version, hint)
+    unique = f"'{fresh_name()}' = ''"  # else it would be the caller's to lose
+    if _refuses(lambda: session.range(1).where(unique).persist().unpersist()):
+        hint = "pass frame.toArrow(), or a session of a cluster of your own"
+        raise SourceError("source", "be a session that can keep results", "one whose server refuses persist()", hint)
+
+
+def _refuses(attempt: Callable[[], object]) -> bool:
+    """Return whether a server refuses something; raise if it is lost."""
     from pyspark.errors import PySparkException
 
-    from dpselect.engines.spark.jobs import is_lost
-
-    requirement = "be a session of Spark itself"
     try:
-        session.sql("SELECT 'a' COLLATE UTF8_BINARY").schema  # noqa: B018 - the server is asked only then
+        attempt()
     except PySparkException as error:
         if is_lost(error):
             raise
-        reason = "without COLLATE, such as Sail, which also wraps large sums and ignores a session's time zone"
-        hint = "pass the files that it reads, as paths"
-        raise SourceError("source", requirement, f"one of a server {reason}", hint) from None
-    if tuple(map(int, session.version.split(".")[:2])) < OLDEST_SERVER:
-        hint = "pass the files or an exported table, or update the server"
-        raise SourceError("source", f"{requirement} 4.2 or newer on Connect", session.version, hint)
+        return True
+    return False
 
 
 def replaced_functions(session: SparkSession, names: Iterable[str]) -> list[str]:
@@ -63,23 +72,11 @@ def needs_copy(frame: DataFrame) -> bool:
     nodes = analyzed.splitlines()[1:]  # after the columns
     if nodes and all(map(_STABLE_LINE.fullmatch, nodes)):
         return False
-    _refuse_uncopied(frame.sparkSession)
-    return True
-
-
-def _refuse_uncopied(session: SparkSession) -> None:
-    from pyspark.errors import PySparkException
-
-    from dpselect.engines.spark.jobs import is_lost
-
-    try:
-        session.range(1).localCheckpoint()
-    except PySparkException as error:
-        if is_lost(error):
-            raise
+    if _refuses(lambda: frame.sparkSession.range(1).localCheckpoint()):
         requirement = "be a table, or rows that the server may copy, because they may differ at each read"
         hint = 'frame.write.saveAsTable("rows"), then dps.Table(spark, "rows")'
-        raise SourceError("source", requirement, "a frame of a server that keeps no copies", hint) from None
+        raise SourceError("source", requirement, "a frame of a server that refuses localCheckpoint()", hint)
+    return True
 
 
 def expected_bytes(frame: DataFrame) -> int:

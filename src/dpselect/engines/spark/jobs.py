@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
-from dpselect.engines.spark.connect import replaced_functions
 from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, SourceError
 
@@ -209,6 +208,8 @@ def called_functions(sql: str) -> set[str]:
 
 
 def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
+    from dpselect.engines.spark.connect import replaced_functions
+
     replaced = replaced_functions if not hasattr(session, "_jsparkSession") else _replaced_in_java
     for name in replaced(session, names):
         requirement = "be a session in which Spark's own functions keep their names"

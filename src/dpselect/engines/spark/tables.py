@@ -159,8 +159,8 @@ def compile_row_bytes(frame: DataFrame, rows: str) -> str:
 def max_result_bytes(session: SparkSession) -> int:
     """Return the most bytes that an action may fetch: half of the session's limit, or an eighth of the heap."""
     if not hasattr(session, "_jsparkSession"):
-        max_result = _parse_size(session.conf.get("spark.driver.maxResultSize", "1g") or "")
-        return min(max_result // 2, connect.MAX_RESULT)
+        settings = (("spark.driver.maxResultSize", 2), ("spark.driver.memory", 8))
+        return min(_parse_size(session.conf.get(name, "1g") or "") // part for name, part in settings)
     context = session.sparkContext
     heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
     # The session's own value of a context's setting may have been set after the context began.
