@@ -7,7 +7,7 @@ each time. Any other is copied before it is read, which also serves frames that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from dpselect.engines.spark.jobs import fresh_name, is_lost
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 OLDEST_SERVER = (4, 2)  # older ones do not list functions that replace their own
-_ORDER = "spark.sql.functionResolution.sessionOrder"
 _LEAF = r"(?:SubqueryAlias|View|Relation|RelationV2|LocalRelation|LogicalRDD|Range|OneRowRelation)\b.*"
 # Without any call but casts and tests for null, and in full: Spark leaves "... 3 more fields" out of long lines.
 _NODE = (
@@ -55,14 +54,6 @@ def _refuses(attempt: Callable[[], object]) -> bool:
             raise
         return True
     return False
-
-
-def replaced_functions(session: SparkSession, names: Iterable[str]) -> list[str]:
-    """Return those of some names that functions of the session have before Spark's own."""
-    if session.conf.get(_ORDER, "second") != "first":
-        return []
-    own_names = {str(row[0]).lower() for row in session.sql("SHOW USER FUNCTIONS").collect()}
-    return [name for name in names if name in own_names]
 
 
 def needs_copy(frame: DataFrame) -> bool:

@@ -208,13 +208,19 @@ def called_functions(sql: str) -> set[str]:
 
 
 def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
-    from dpselect.engines.spark.connect import replaced_functions
-
-    replaced = replaced_functions if not hasattr(session, "_jsparkSession") else _replaced_in_java
+    replaced = _replaced_on_server if not hasattr(session, "_jsparkSession") else _replaced_in_java
     for name in replaced(session, names):
         requirement = "be a session in which Spark's own functions keep their names"
         hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
         raise SourceError("source", requirement, f"one with a function of its own called {name!r}", hint)
+
+
+def _replaced_on_server(session: SparkSession, names: Iterable[str]) -> list[str]:
+    """Return those of some names that functions of the session have before Spark's own."""
+    if session.conf.get("spark.sql.functionResolution.sessionOrder", "second") != "first":
+        return []
+    own_names = {str(row[0]).lower() for row in session.sql("SHOW USER FUNCTIONS").collect()}
+    return [name for name in names if name in own_names]
 
 
 def _replaced_in_java(session: SparkSession, names: Iterable[str]) -> Iterator[str]:
