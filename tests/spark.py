@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,9 +85,8 @@ def session() -> Iterator[SparkSession]:
 @contextmanager
 def connected(session: SparkSession) -> Iterator[SparkSession]:
     """A new session of Spark Connect, with the server that the running session has on this machine."""
-    with warnings.catch_warnings():  # PySpark warns of pandas 3 when it is imported
-        warnings.simplefilter("ignore", FutureWarning)
-        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
     java: Any = session
     server = getattr(getattr(java._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$"), "MODULE$")
     found = ConnectSession.builder.remote(f"sc://127.0.0.1:{server.localPort()}").create()
