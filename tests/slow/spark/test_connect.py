@@ -366,6 +366,20 @@ def end_when_busy(spark: SparkSession, session: SparkSession) -> None:
     remote.client.release_session()
 
 
+def test_a_copy_that_is_lost(spark: SparkSession, remote: SparkSession) -> None:
+    """It is not made anew: its rows would be others."""
+    java: Any = spark
+    before = kept(spark)
+    database = opened(remote.sql("SELECT uuid() AS user, 'i' AS item FROM range(20)"))
+    count = f"SELECT count(DISTINCT user) FROM {database.source} AS s"
+    assert database.rows(count) == [(20,)]
+    for number in kept(spark) - before:
+        java.sparkContext._jsc.getPersistentRDDs()[number].unpersist()
+    with pytest.raises(DataError, match="Spark was lost or stopped during the query"):
+        database.rows(count)
+    database.close()
+
+
 def test_an_open_engine_has_read_nothing(remote: SparkSession) -> None:
     """A frame that fails when it is read is opened, and its copy is made by the first question only."""
     frame = remote.sql("SELECT 'u' AS user, CAST(raise_error('x') AS STRING) AS item FROM range(3)")

@@ -52,6 +52,7 @@ _MESSAGES = (
         _SPARK_LOST,
     ),
     (("NO_ACTIVE_SESSION", "INVALID_HANDLE", "StatusCode.UNAVAILABLE", "RETRIES_EXCEEDED"), _SPARK_LOST),
+    (("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",), _SPARK_LOST),  # of a copy
     (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _NOT_FOUND),
 )
 _UNKNOWN_ERROR = ("the table could not be read", "Spark's message is not shown because it could quote rows")
