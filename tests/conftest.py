@@ -151,7 +151,11 @@ def spark() -> Iterator[SparkSession]:
     """A running session; CI on Linux must have one, elsewhere its tests are skipped without."""
     try:
         with local_spark.session() as session:
-            yield session
+            if "DPSELECT_TESTS_CONNECT" in os.environ:
+                with local_spark.connected(session) as remote:
+                    yield remote
+            else:
+                yield session
     except local_spark.NoSparkError as error:
         if os.environ.get("CI") == "true" and sys.platform == "linux":
             raise

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +55,9 @@ def session() -> Iterator[SparkSession]:
 
     folder = Path(tempfile.mkdtemp(prefix="dpselect-spark-"))
     settings = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",  # any that is free
         "spark.buffer.pageSize": "1m",  # else 64 MiB for each sort and each aggregate of a few rows
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{SOON_WARM} {ROOM}",
@@ -78,6 +81,20 @@ def session() -> Iterator[SparkSession]:
     finally:
         started.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def connected(session: SparkSession) -> Iterator[SparkSession]:
+    """A new session of Spark Connect, with the server that the running session has on this machine."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    java: Any = session
+    server = getattr(getattr(java._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$"), "MODULE$")
+    found = ConnectSession.builder.remote(f"sc://127.0.0.1:{server.localPort()}").create()
+    try:
+        yield found
+    finally:
+        found.stop()  # else the process waits for the server at its end, for minutes
 
 
 def let_come(session: SparkSession) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,9 @@ import pytest
 from dpselect.engines import Engine
 from tests.engines.ibis_tables import in_duckdb
 from tests.engines.opened import open_engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 KEY = bytes(range(16))
 Maker = Callable[[pytest.FixtureRequest, pa.Table], tuple[object, str | None]]
@@ -74,11 +78,16 @@ def _postgres(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, s
 
 
 def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
-    frame = request.getfixturevalue("spark").createDataFrame(rows)
+    return spark_frame(request.getfixturevalue("spark"), rows), None
+
+
+def spark_frame(session: SparkSession, rows: pa.Table) -> DataFrame:
+    """The rows as a frame of a session."""
+    frame = session.createDataFrame(rows)
     for field in rows.schema:
         if field.type == pa.timestamp("us"):  # Spark takes it for a moment in the session's time zone
             frame = frame.withColumn(field.name, frame[field.name].cast("timestamp_ntz"))
-    return frame, None
+    return frame
 
 
 def _ibis(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001

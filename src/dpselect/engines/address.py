@@ -136,6 +136,6 @@ def _is_of_spark(source: object) -> bool:
     """Return whether a source is a frame or a session of Spark. PySpark is not imported for that."""
     kinds = {"DataFrame", "SparkSession"}
     return any(
-        base_class.__module__.startswith("pyspark.sql.") and base_class.__name__ in kinds
+        base_class.__module__.startswith(("pyspark.sql.", "pyspark.pandas.")) and base_class.__name__ in kinds
         for base_class in type(source).__mro__
     )

@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import traceback
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -88,8 +89,10 @@ def session_like(spark, how):
     found = spark.newSession()
     if how == "as it comes":
         local_spark.let_come(found)
-    for name, value in SESSIONS[how].items():
-        found.conf.set(name, value)
+    with warnings.catch_warnings():  # Connect tells what is deprecated
+        warnings.simplefilter("ignore", UserWarning)
+        for name, value in SESSIONS[how].items():
+            found.conf.set(name, value)
     return found
 
 

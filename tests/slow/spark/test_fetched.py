@@ -140,7 +140,7 @@ def test_how_much_may_come(written, heap, most):
     runtime = SimpleNamespace(getRuntime=lambda: SimpleNamespace(maxMemory=lambda: heap))
     java = SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(Runtime=runtime)))
     settings = {} if written is None else {"spark.driver.maxResultSize": written}
-    session = SimpleNamespace(sparkContext=SimpleNamespace(_jvm=java, getConf=lambda: settings))
+    session = SimpleNamespace(_jsparkSession=None, sparkContext=SimpleNamespace(_jvm=java, getConf=lambda: settings))
     assert max_result_bytes(session) == most
 
 

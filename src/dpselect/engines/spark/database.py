@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.parameters import Progress
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
+from dpselect.engines.spark.connect import needs_copy
 from dpselect.engines.spark.dialect import SPARK, secret, short_column
 from dpselect.engines.spark.jobs import LookedUpNames, fresh_name
 from dpselect.engines.spark.source import open_frame, open_work
@@ -56,12 +57,15 @@ class SparkDatabase(DatabaseElsewhere):
         self._work = open_work(address.source)
         self._views: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
+        self._uncopied_view: str | None = None  # of rows that may differ at the next read, until they are first read
         self._names = LookedUpNames(self._work)
         try:
-            frame = open_frame(self._work, address.source, address.table)
-            self.types: Mapping[str, SqlType] = read_columns(self._work, frame, request)
-            view_name = create_column_view(self._work, frame, list(self.types))
-            self._views[view_name] = None
+            with open_frame(self._work, address.source, address.table) as frame:
+                self.types: Mapping[str, SqlType] = read_columns(self._work, frame, request)
+                view_name = create_column_view(self._work, frame, list(self.types))
+                self._views[view_name] = None
+                if self._work.is_connect and self._work.guarded(lambda: needs_copy(frame)):
+                    self._uncopied_view = view_name
             columns_sql = ", ".join(short_column(column, sql_type) for column, sql_type in self.types.items())
             self.source: str = f"(SELECT {columns_sql} FROM {view_name})"
         except BaseException:
@@ -77,15 +81,25 @@ class SparkDatabase(DatabaseElsewhere):
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """Return all rows of one query."""
-        session = self._work.session
         self._names.check(sql)
-        return self._work.guarded(lambda: [tuple(row) for row in session.sql(sql).collect()], progress=progress)
+        return self._work.guarded(lambda: [tuple(row) for row in self._ask(sql).collect()], progress=progress)
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """Return all rows of one large query by column."""
-        session = self._work.session
         self._names.check(sql)
-        return to_arrays(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
+        return to_arrays(self._work.guarded(lambda: self._ask(sql).toArrow(), progress=progress), names)
+
+    def _ask(self, sql: str) -> DataFrame:
+        """Return the frame of a statement; what it reads is copied before the first that reads it.
+
+        A copy outlives the machines that made its parts: where one is lost, the question fails.
+        """
+        session, view_name = self._work.session, self._uncopied_view
+        if view_name is not None and view_name in sql:
+            copy = session.table(view_name).localCheckpoint()
+            copy.createOrReplaceTempView(view_name)
+            self._views[view_name], self._uncopied_view = copy, None
+        return session.sql(sql)
 
     def fetch_if_small(self, sql: str, max_bytes: int, *, progress: Progress | None = None) -> pa.Table | None:
         """Return the rows if Spark's estimate, and then their exact number of bytes, are small enough; else None.
@@ -95,7 +109,7 @@ class SparkDatabase(DatabaseElsewhere):
         session = self._work.session
         self._names.check(sql)
         expected_size, max_result = self._work.guarded(
-            lambda: (expected_bytes(session.sql(sql)), max_result_bytes(session))
+            lambda: (expected_bytes(self._ask(sql)), max_result_bytes(session))
         )
         max_bytes = min(max_bytes, max_result, MAX_FETCHED_BYTES)
         if expected_size > min(MAX_EXPECTED_BYTES, max_bytes):
@@ -119,7 +133,7 @@ class SparkDatabase(DatabaseElsewhere):
     def _persist(self, name: str, sql: str) -> DataFrame:
         from pyspark import StorageLevel
 
-        frame = make_plan_unique(self._work.session.sql(sql), name)
+        frame = make_plan_unique(self._ask(sql), name)
         try:
             rows = frame.persist(StorageLevel.MEMORY_AND_DISK).count()
             (frame.coalesce(1) if rows <= MAX_ROWS_PER_TASK else frame).createTempView(name)
@@ -182,7 +196,7 @@ class SparkDatabase(DatabaseElsewhere):
     def close(self) -> None:
         """Drop all of our views; the session goes on."""
         super().close()
-        for view_name in list(self._views):
+        for view_name in reversed(list(self._views)):  # on Connect what is kept is found by the views that it reads
             with suppress(Exception):
                 self.drop(view_name)
         self._views.clear()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,13 +41,18 @@ _OUT_OF_ROOM = (
 _NOT_FOUND = ("the table, or a part of it, does not exist", "check its name; if it was replaced, read it again")
 _NO_PERMISSION = ("this user may not read the table", "ask its owner for the right to")
 _MESSAGES = (
-    (("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled"), ("the question was cancelled", "ask again")),
+    (
+        ("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled", "OPERATION_CANCELED"),
+        ("the question was cancelled", "ask again"),
+    ),
     (("OutOfMemoryError", "OUT_OF_MEMORY", "ACQUIRE_MEMORY", "No space left on", "maxResultSize"), _OUT_OF_ROOM),
     (("AccessControlException", "PERMISSION", "AccessDenied"), _NO_PERMISSION),
     (
         ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"),
         _SPARK_LOST,
     ),
+    (("NO_ACTIVE_SESSION", "INVALID_HANDLE", "StatusCode.UNAVAILABLE", "RETRIES_EXCEEDED"), _SPARK_LOST),
+    (("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",), _SPARK_LOST),  # of a copy
     (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _NOT_FOUND),
 )
 _UNKNOWN_ERROR = ("the table could not be read", "Spark's message is not shown because it could quote rows")
@@ -59,17 +64,23 @@ class SparkWork:
     def __init__(self, session: SparkSession, display_name: str) -> None:
         self.session = session
         self.display_name = display_name
+        self.is_connect = not hasattr(session, "_jsparkSession")
         _silence_query_log()
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
         """Return the result of `work`, or raise a DataError of fixed text, because Spark's message can quote a row.
 
-        The work has its own job group, which Ctrl-C cancels. Spark plans while it runs, so its progress is unknown.
+        The work has its own job group, on Connect its own tag, which Ctrl-C cancels. Spark plans while it runs, so its
+        progress is unknown.
         """
-        context, group = self.session.sparkContext, fresh_name()
+        session, group = self.session, fresh_name()
+        tags = (*session.getTags(), group) if self.is_connect else ()
 
         def run_in_group() -> T:
-            context.setJobGroup(group, "dpselect")
+            if not self.is_connect:
+                session.sparkContext.setJobGroup(group, "dpselect")
+            for tag in tags:
+                session.addTag(tag)
             return work()
 
         def report_progress() -> None:
@@ -78,7 +89,7 @@ class SparkWork:
 
         def cancel() -> None:
             with suppress(Exception):
-                context.cancelJobGroup(group)
+                session.interruptTag(group) if self.is_connect else session.sparkContext.cancelJobGroup(group)
 
         return run_interruptible(
             self._inheriting(run_in_group),
@@ -90,6 +101,8 @@ class SparkWork:
 
     def _inheriting(self, work: Callable[[], T]) -> Callable[[], T]:
         """Return the work for another thread, with the properties that this one has set for its jobs, as their pool."""
+        if self.is_connect:
+            return work
         from pyspark import inheritable_thread_target
 
         inheritance_error: DpselectError | None = None
@@ -103,21 +116,26 @@ class SparkWork:
 
 def fixed_error(error: BaseException, display_name: str) -> DpselectError:
     """Return an error whose text was written before any data were read."""
-    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
     if isinstance(error, DpselectError):
         return error
-    message, hint = _UNKNOWN_ERROR
-    if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)):
-        message, hint = _SPARK_LOST
-    else:
-        condition = error.getCondition() if isinstance(error, PySparkException) else None
-        description = condition or _message_of(error)
-        message, hint = next(
-            (texts for markers, texts in _MESSAGES if any(word in description for word in markers)), _UNKNOWN_ERROR
-        )
+    message, hint = _texts_of(error)
     return DataError(f"{display_name}: {message}", hint)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an error says that the session or Spark is gone."""
+    return _texts_of(error) is _SPARK_LOST
+
+
+def _texts_of(error: BaseException) -> tuple[str, str]:
+    from pyspark.errors import PySparkException
+
+    # A client of Connect may be without Py4J.
+    if isinstance(error, (ConnectionError, EOFError)) or type(error).__name__ == "Py4JNetworkError":
+        return _SPARK_LOST
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    description = condition or _message_of(error)
+    return next((texts for markers, texts in _MESSAGES if any(word in description for word in markers)), _UNKNOWN_ERROR)
 
 
 def _message_of(error: BaseException) -> str:
@@ -191,16 +209,28 @@ def called_functions(sql: str) -> set[str]:
 
 
 def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
+    replaced = _replaced_on_server if not hasattr(session, "_jsparkSession") else _replaced_in_java
+    for name in replaced(session, names):
+        requirement = "be a session in which Spark's own functions keep their names"
+        hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
+        raise SourceError("source", requirement, f"one with a function of its own called {name!r}", hint)
+
+
+def _replaced_on_server(session: SparkSession, names: Iterable[str]) -> list[str]:
+    """Return those of some names that functions of the session have before Spark's own."""
+    if session.conf.get("spark.sql.functionResolution.sessionOrder", "second") != "first":
+        return []
+    own_names = {str(row[0]).lower() for row in session.sql("SHOW USER FUNCTIONS").collect()}
+    return [name for name in names if name in own_names]
+
+
+def _replaced_in_java(session: SparkSession, names: Iterable[str]) -> Iterator[str]:
     _activate_session(session)
     py4j: Any = cast("Any", session)
     # By its full name at once: Py4J looks through every jar for each part of one with dots.
     identifier = getattr(py4j._jvm, "org.apache.spark.sql.catalyst.FunctionIdentifier")
     catalog = py4j._jsparkSession.sessionState().catalog()
-    for name in names:
-        if not _is_own(catalog, identifier(name)):
-            requirement = "be a session in which Spark's own functions keep their names"
-            hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
-            raise SourceError("source", requirement, f"one with a function of its own called {name!r}", hint)
+    return (name for name in names if not _is_own(catalog, identifier(name)))
 
 
 def _activate_session(session: SparkSession) -> None:
@@ -211,7 +241,7 @@ def _activate_session(session: SparkSession) -> None:
 
 def _is_own(catalog: Any, name: Any) -> bool:
     """Return whether a name is Spark's, or no function at all but a part of its grammar."""
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import AnalysisException
 
     try:

@@ -10,8 +10,8 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, cast
 
 from dpselect._ground.parameters import suggest
 from dpselect.engines.address import SPARK_PREFIX
@@ -44,20 +44,17 @@ def display_name(source: object) -> str:
 
 def open_work(source: object) -> SparkWork:
     """Return the work of the session that answers for a source."""
+    from dpselect.engines.spark.connect import check_server
     from dpselect.engines.spark.jobs import SparkWork
 
     _import_pyspark()
-    if isinstance(source, str):
-        return SparkWork(_start_session(source), display_name(source))
-    if not _is_classic(source):
-        hint = "save the rows as a table or as Parquet files, and use those"
-        raise SourceError("source", "be of Spark itself", "one of Spark Connect, which is not supported yet", hint)
-    session = source.sparkSession if hasattr(source, "sparkSession") else source
-    return SparkWork(session, display_name(source))
-
-
-def _is_classic(source: object) -> TypeGuard[SparkSession]:
-    return hasattr(source, "_jdf") or hasattr(source, "_jsparkSession")
+    if type(source).__module__.startswith("pyspark.pandas."):
+        raise SourceError("source", "be a frame of Spark SQL", "one of pandas on Spark", "pass frame.to_spark()")
+    session = _start_session(source) if isinstance(source, str) else getattr(source, "sparkSession", source)
+    work = SparkWork(cast("SparkSession", session), display_name(source))
+    if work.is_connect:
+        work.guarded(lambda: check_server(work.session))
+    return work
 
 
 _FOLDER_TYPES = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -73,13 +70,17 @@ def _import_pyspark() -> None:
 
 def _start_session(address: str) -> SparkSession:
     """Return the running session, or start one; its master is what follows `spark:`, or a whole spark://..."""
-    from pyspark import SparkContext
+    try:
+        from pyspark import SparkContext
+    except ImportError:
+        hint = 'pass a session: dps.Table(spark, "name")'
+        raise DataError(f"{display_name(address)} needs PySpark itself, not only its client", hint) from None
     from pyspark.sql import SparkSession
 
     master = address if address.startswith("spark://") else address.removeprefix(SPARK_PREFIX)
     if SparkContext._active_spark_context is not None:
         running_session = SparkSession.builder.getOrCreate()
-        if master and running_session.sparkContext.master != master:
+        if master and SparkContext._active_spark_context.master != master:
             hint = 'a process has one Spark: write "spark:" for the running one, or stop it'
             raise SourceError("source", "name the running Spark", repr(display_name(address)), hint)
         return running_session
@@ -94,21 +95,28 @@ def _start_session(address: str) -> SparkSession:
     raise DataError(f"{display_name(address)} could not be started", hint)
 
 
-def open_frame(work: SparkWork, source: object, table: str | None) -> DataFrame:
-    """Return the frame of a source, read from a catalogue or a schema only."""
-    from pyspark.sql import SparkSession
+@contextmanager
+def open_frame(work: SparkWork, source: object, table: str | None) -> Iterator[DataFrame]:
+    """Open the frame of a source, read from a catalogue or a schema only.
 
-    if not isinstance(source, (str, SparkSession)):
+    On Connect a frame is looked up anew by whatever uses it, so the setting for files holds until a view is made of it.
+    """
+    is_files = table is not None and not hasattr(source, "sparkSession") and _is_path(table)
+    with _folders_as_text(work) if is_files else nullcontext():
+        frame = _find_frame(work, source, table)
+        work.guarded(lambda: _refuse_unstable(work, frame))
+        yield frame
+
+
+def _find_frame(work: SparkWork, source: object, table: str | None) -> DataFrame:
+    if hasattr(source, "sparkSession"):
         if table is not None:
             raise SourceError("table", "be left out for a frame", repr(table))
-        frame = cast("DataFrame", source)  # work_of saw that it is one
-    elif table is None:
+        return cast("DataFrame", source)
+    if table is None:
         hint = suggest("", _tables(work))
         raise SourceError("table", "name a table, a view or files", "nothing", hint)
-    else:
-        frame = _read_files(work, table) if _is_path(table) else _read_table(work, table)
-    work.guarded(lambda: _refuse_unstable(frame))
-    return frame
+    return _read_files(work, table) if _is_path(table) else _read_table(work, table)
 
 
 def _is_path(table: str) -> bool:
@@ -124,7 +132,9 @@ def _read_table(work: SparkWork, table: str) -> DataFrame:
 
     def read() -> DataFrame | None:
         try:
-            return work.session.table(table)
+            frame = work.session.table(table)
+            frame.schema  # noqa: B018 - a server is asked only then
+            return frame
         except AnalysisException as error:  # 42 is a wrong name or syntax, 42501 a missing right
             state = error.getSqlState() or ""
             if state[:2] != "42" or state == "42501":
@@ -146,10 +156,13 @@ def _tables(work: SparkWork) -> list[str]:
 
 def _read_files(work: SparkWork, path: str) -> DataFrame:
     """Read files by their suffix, a folder as Parquet. Text stays text: Spark can infer other types from rows only."""
+    from dpselect.engines.spark.jobs import fresh_name
+
     name = path.lower().rstrip("/")
     kinds = {**KIND_OF_EXTENSION, **dict.fromkeys(UNCLEAR_EXTENSIONS, "json"), ".orc": "orc"}
     kind = next((kinds[suffix] for suffix in kinds if name.endswith(suffix)), "parquet")
-    reader = work.session.read
+    # A server may keep what it found in a folder before, by another setting. It does so by a reader's options.
+    reader = work.session.read.option("dpselect", fresh_name())
     if kind in ("json", "duckdb"):
         hint = "read it yourself, session.read.schema(...).json(...), and pass the frame"
         requirement = "be Parquet, ORC, CSV or TSV files"
@@ -162,8 +175,7 @@ def _read_files(work: SparkWork, path: str) -> DataFrame:
             return reader.csv(path, header=True, inferSchema=False, sep=separator, escape='"', multiLine=False)
         return reader.format(kind).load(path)
 
-    with _folders_as_text(work):
-        return work.guarded(open_files)
+    return work.guarded(open_files)
 
 
 @contextmanager
@@ -179,13 +191,15 @@ def _folders_as_text(work: SparkWork) -> Iterator[None]:
             work.guarded(lambda: conf.set(_FOLDER_TYPES, str(previous)))
 
 
-def _refuse_unstable(frame: DataFrame) -> None:
+def _refuse_unstable(work: SparkWork, frame: DataFrame) -> None:
     """Refuse rows that may differ at each read, because a question may read its rows more than once."""
-    plan = cast("Any", frame)._jdf.queryExecution().analyzed()
-    if plan.isStreaming():
+    if frame.isStreaming:
         raise SourceError(
             "source", "be rows that are there", "a stream", "save the rows received so far, and use those"
         )
+    if work.is_connect:  # it copies them
+        return
+    plan = cast("Any", frame)._jdf.queryExecution().analyzed()
     instability = "rows that are drawn or numbered again at each read"
     if plan.deterministic():
         operation = next(filter(None, map(_unstable_operation, _plan_nodes(plan))), None)

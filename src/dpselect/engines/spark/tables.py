@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.duckdb.elsewhere import misfit
 from dpselect.engines.filters.column_names import refuse_case_twins
+from dpselect.engines.spark import connect
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import ReadRequest
@@ -52,13 +53,12 @@ def _refuse_ambiguous(parameter: str, column: str, names: list[str]) -> None:
 
 def create_column_view(work: SparkWork, frame: DataFrame, columns: Sequence[str]) -> str:
     """Create a view of these columns, found by their positions: Spark's comparison of names depends on the session."""
-    from pyspark.sql.functions import col
 
     def create() -> str:
         positions = [frame.columns.index(name) for name in columns]
         plain = frame.toDF(*(f"c{position}" for position in range(len(frame.columns))))
         name = fresh_name()
-        selected = [col(f"c{position}").alias(column) for position, column in zip(positions, columns, strict=True)]
+        selected = [plain[f"c{position}"].alias(column) for position, column in zip(positions, columns, strict=True)]
         create_view(plain.select(*selected), name)
         return name
 
@@ -67,9 +67,7 @@ def create_column_view(work: SparkWork, frame: DataFrame, columns: Sequence[str]
 
 def make_plan_unique(frame: DataFrame, name: str) -> DataFrame:
     """Return the frame with a unique plan: Spark drops what it keeps of a plan with any view of an equal plan."""
-    from pyspark.sql.functions import lit
-
-    return frame.where(lit(name) == lit(name))
+    return frame.where(f"'{name}' = '{name}'")
 
 
 def create_view(frame: DataFrame, name: str) -> DataFrame:
@@ -148,6 +146,8 @@ _UNITS = ("", "k", "m", "g", "t")
 
 def expected_bytes(frame: DataFrame) -> int:
     """Return Spark's estimate from the sizes of files and tables, without reading a row; very large if it has none."""
+    if not hasattr(frame, "_jdf"):
+        return connect.expected_bytes(frame)
     return int(str(cast("Any", frame)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
@@ -160,6 +160,9 @@ def compile_row_bytes(frame: DataFrame, rows: str) -> str:
 
 def max_result_bytes(session: SparkSession) -> int:
     """Return the most bytes that an action may fetch: half of the session's limit, or an eighth of the heap."""
+    if not hasattr(session, "_jsparkSession"):
+        settings = (("spark.driver.maxResultSize", 2), ("spark.driver.memory", 8))
+        return min(_parse_size(session.conf.get(name, "1g") or "") // part for name, part in settings)
     context = session.sparkContext
     heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
     # The session's own value of a context's setting may have been set after the context began.
