@@ -528,7 +528,7 @@ def _parse_source(source: object) -> Address:
         from dpselect.rows import Table
 
         if isinstance(source, Table):
-            return Address.parse(source.database, source.name)
+            return Address.parse(source.database, source.name, untested=source.untested)
         files = list(source.files) if isinstance(source.files, tuple) else source.files
         return Address.parse(files, csv=source.form)
     return Address.parse(source)

@@ -208,7 +208,10 @@ class SqlEngine:
         """Count all items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
-        counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
+        if self._max_items_per_user is None:
+            counts = self._scores_in(domain)
+        else:
+            counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
         sql = questions.names_and_counts(counts, "i" if span else self._item.label_form, listed=not span)
         items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):

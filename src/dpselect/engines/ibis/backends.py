@@ -1,0 +1,157 @@
+"""Backends of Ibis: how each writes the bytes of a text, which types it reads exactly, and whether our tests run on it.
+
+Text is compared as the hexadecimal digits of its bytes in UTF-8, or as these bytes where they are a type without a
+collation. So no collation, which a column, a database or a session may have, takes two people for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from dpselect.engines.values import MAX_VALUE_BYTES
+from dpselect.errors import SourceError
+
+Value = Any
+"""An expression of Ibis."""
+
+_EXACT = frozenset({"text", "integer", "boolean", "date", "decimal"})
+_CANNOT = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
+
+
+def call(name: str, returns: str, *arguments: Value) -> Value:
+    """Return a call of a function of the backend itself."""
+    import ibis
+
+    def function(*_arguments: object) -> None: ...
+
+    function.__name__ = name
+    names = [f"a{index}" for index in range(len(arguments))]
+    function.__signature__ = _signature(names)  # type: ignore[attr-defined]
+    types = tuple(argument.type() for argument in arguments)
+    return ibis.udf.scalar.builtin(name=name, signature=(types, returns))(function)(*arguments)
+
+
+def _signature(names: list[str]) -> Any:
+    from inspect import Parameter, Signature
+
+    return Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+
+
+def _size(text: Value) -> Value:
+    return call("octet_length", "int64", text)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One backend, with its own functions of a text."""
+
+    name: str
+    form: Callable[[Value], Value]  # the bytes of a text, or their hexadecimal digits
+    size: Callable[[Value], Value] = _size  # how many bytes these are
+    max_bytes: int = MAX_VALUE_BYTES  # of a text that is compared in full; a longer one is missing
+    digest: Callable[[Value], Value] | None = None  # a fixed hash of a text; None where there is none
+    types: frozenset[str] = _EXACT  # the kinds of types that it reads exactly
+    stored_as: str | None = None  # the function that names the type of a value, if that need not be its column's
+    character_set: str | None = None  # the function that names that of a text, if it need not be UTF-8
+    tested: bool = False
+
+
+def _hex(text: Value) -> Value:
+    return call("hex", "string", text)
+
+
+def _sha2(text: Value) -> Value:
+    import ibis
+
+    return call("sha2", "string", text, ibis.literal(256))
+
+
+def _utf8(text: Value) -> Value:
+    return call("to_utf8", "binary", text)
+
+
+def _to_hex(data: Value) -> Value:
+    return call("to_hex", "string", data)
+
+
+def _encoded(data: Value) -> Value:
+    import ibis
+
+    return call("encode", "string", data, ibis.literal("hex"))
+
+
+def _sha256(data: Value) -> Value:
+    return call("sha256", "binary", data)
+
+
+BACKENDS = {
+    backend.name: backend
+    for backend in (
+        Backend(
+            "datafusion",
+            _encoded,
+            digest=lambda text: _encoded(_sha256(text)),
+            tested=True,
+        ),
+        # By default MariaDB sorts by the first 1,024 bytes of a value, and may group by sorting.
+        Backend(
+            "mysql",
+            lambda text: call("unhex", "binary", _hex(text)),
+            max_bytes=1000,
+            digest=_sha2,
+            types=_EXACT - {"boolean"} | {"uuid"},
+            character_set="charset",
+            tested=True,
+        ),
+        Backend(
+            "sqlite",
+            _hex,
+            size=lambda text: call("length", "int64", text.cast("binary")),
+            types=frozenset({"text", "integer"}),
+            tested=True,
+            stored_as="typeof",
+        ),
+        Backend(
+            "clickhouse",
+            _hex,
+            size=lambda text: call("length", "int64", text),
+            digest=lambda text: _hex(call("SHA256", "string", text)),
+        ),
+        Backend("snowflake", lambda text: call("hex_encode", "string", text), digest=_sha2),
+        Backend(
+            "bigquery",
+            lambda text: _to_hex(text.cast("binary")),
+            digest=lambda text: _to_hex(_sha256(text)),
+        ),
+        Backend("databricks", _hex, digest=_sha2),
+        *(
+            Backend(
+                name,
+                lambda text: _to_hex(_utf8(text)),
+                size=lambda text: call("length", "int64", _utf8(text)),
+                digest=lambda text: _to_hex(_sha256(_utf8(text))),
+            )
+            for name in ("trino", "athena")
+        ),
+    )
+}
+
+
+def find_backend(name: str, *, untested: bool) -> Backend:
+    """Return the backend of a name, or refuse one that has no exact form of text, or that our tests do not run on."""
+    backend = BACKENDS.get(name)
+    if backend is None:
+        must = f"be an Ibis table over DuckDB, polars, PostgreSQL, {', '.join(BACKENDS)}"
+        raise SourceError("source", must, f"one over {name}, for whose text no exact form is known", _CANNOT)
+    if not backend.tested and not untested:
+        hint = 'dps.Table(connection, "events", untested=True) reads it all the same, and every answer says so'
+        raise SourceError("source", "be over a backend on which dpselect is tested", f"one over {name}", hint)
+    return backend
+
+
+def name_untested(backend: Backend) -> str | None:
+    """Return what every answer names: Ibis, its version, and a backend that our tests do not run on."""
+    return None if backend.tested else f"ibis-framework {version('ibis-framework')} over {backend.name}, untested"

@@ -1,0 +1,96 @@
+"""The engine over a warehouse of Ibis: it counts there where one statement answers, and here over the pairs otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpselect.engines.duckdb.database import DuckDBDatabase
+from dpselect.engines.ibis.backends import name_untested
+from dpselect.engines.ibis.scan import IbisScan
+from dpselect.engines.sql.port import with_view_declarations
+from dpselect.engines.sql.questions_by_group import GroupedEngine
+
+if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
+    from dpselect._ground.parameters import Progress
+    from dpselect.aggregates.user_sets import Int64, Sets
+    from dpselect.engines.address import Address
+    from dpselect.engines.port import Tally
+    from dpselect.engines.sources.scans.scan import CountRequest
+    from dpselect.engines.sql.database import ReadRequest
+    from dpselect.engines.sql.port import SqlType
+    from dpselect.texts.token_stream import TokenStream
+    from dpselect.texts.tokenizer import Tokenizer
+
+
+class IbisDatabase(DuckDBDatabase):
+    """The rows of a table of Ibis, or what its backend has counted of them, in a workspace of our own.
+
+    A question that may ask twice about the rows does not let the backend count: the second answer would be about
+    the rows as they are then.
+    """
+
+    _scan: IbisScan
+
+    def __init__(self, address: Address, request: ReadRequest, *, asks_once: bool) -> None:
+        self._asks_once = asks_once
+        super().__init__(address, request)
+        self.types = with_view_declarations(self.types)
+
+    @property
+    def untested(self) -> str | None:
+        """What every answer names, where our tests do not run on the backend."""
+        return name_untested(self._scan.backend)
+
+    def _count_request(self, max_items: int | None) -> CountRequest | None:
+        return super()._count_request(max_items) if self._asks_once else None
+
+    def _fetch(self, sql: str, progress: Progress | None) -> None:
+        """Fetch what a statement reads, in the caller's thread."""
+        for name, (_, request) in self._count_queries.items():
+            if name in sql and request.of_all_rows:
+                self._scan.store_counts(self.workspace, request, progress)
+            elif name in sql:
+                self._scan.store_rows(self.workspace, self._columns, progress)
+        if self.source in sql:
+            self._scan.store_rows(self.workspace, self._columns, progress)
+
+    def _run_statement(self, sql: str, run: Callable[[str], Any], progress: Progress | None) -> Any:
+        self._fetch(sql, progress)
+        return super()._run_statement(sql, run, progress)
+
+    def number_sets(
+        self, rows: str, item_type: SqlType, *, progress: Progress | None = None
+    ) -> tuple[Sets, Callable[[Int64], str]]:
+        """Return every user's distinct items, and a function that stores the items of some codes as a table."""
+        self._fetch(rows, progress)
+        return super().number_sets(rows, item_type, progress=progress)
+
+    def read_tokens(
+        self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None
+    ) -> TokenStream:
+        """Return the tokens of every row's text."""
+        self._fetch(rows, progress)
+        return super().read_tokens(rows, item_type, tokenizer, progress)
+
+
+class IbisEngine(GroupedEngine):
+    """Engine for distinct users per item of a table of Ibis."""
+
+    _database: IbisDatabase
+
+    def __init__(
+        self, address: Address, *, max_items_per_user: int | None = None, tally: Tally | None = None, **arguments: Any
+    ) -> None:
+        asks_once = max_items_per_user is None and (tally is None or not tally.measures)
+        open_database = partial(IbisDatabase, asks_once=asks_once)
+        super().__init__(open_database, address, max_items_per_user=max_items_per_user, tally=tally, **arguments)
+        self.outside = self._database.untested
+
+    def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
+        """Compile the scores; where every row has the same item, all users are one count of the backend."""
+        if self._names or domain is not None or self._gains or self._totals is not None:
+            return super()._scores_in(domain, max_items)
+        return self._database.use_precounted(self._compile_scores(self._rows, None), max_items)
