@@ -18,6 +18,8 @@ Value = Any
 """An expression of Ibis."""
 
 _EXACT = frozenset({"text", "integer", "boolean", "date", "decimal"})
+_FETCHED = frozenset({"double"})
+"""Kinds that are fetched bit by bit, as our tests show."""
 _CANNOT = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
 
 
@@ -44,6 +46,18 @@ def _size(text: Value) -> Value:
     return call("octet_length", "int64", text)
 
 
+def _upper_digits(data: bytes) -> Value:
+    import ibis
+
+    return ibis.literal(data.hex().upper())
+
+
+def _lower_digits(data: bytes) -> Value:
+    import ibis
+
+    return ibis.literal(data.hex())
+
+
 @dataclass(frozen=True)
 class Backend:
     """One backend, with its own functions of a text."""
@@ -51,11 +65,13 @@ class Backend:
     name: str
     form: Callable[[Value], Value]  # the bytes of a text, or their hexadecimal digits
     size: Callable[[Value], Value] = _size  # how many bytes these are
+    constant: Callable[[bytes], Value] = _upper_digits  # the form of a text with these bytes
     max_bytes: int = MAX_VALUE_BYTES  # of a text that is compared in full; a longer one is missing
     digest: Callable[[Value], Value] | None = None  # a fixed hash of a text; None where there is none
     types: frozenset[str] = _EXACT  # the kinds of types that it reads exactly
     stored_as: str | None = None  # the function that names the type of a value, if that need not be its column's
     character_set: str | None = None  # the function that names that of a text, if it need not be UTF-8
+    by_cursor: bool = False  # are results fetched by the driver's cursor? Ibis would send them through pandas
     tested: bool = False
 
 
@@ -93,26 +109,31 @@ BACKENDS = {
         Backend(
             "datafusion",
             _encoded,
+            constant=_lower_digits,
             digest=lambda text: _encoded(_sha256(text)),
+            types=_EXACT | _FETCHED,
             tested=True,
         ),
         # By default MariaDB sorts by the first 1,024 bytes of a value, and may group by sorting.
         Backend(
             "mysql",
             lambda text: call("unhex", "binary", _hex(text)),
+            constant=lambda data: call("unhex", "binary", _upper_digits(data)),
             max_bytes=1000,
             digest=_sha2,
-            types=_EXACT - {"boolean"} | {"uuid"},
+            types=_EXACT - {"boolean"} | {"uuid"} | _FETCHED,
             character_set="charset",
+            by_cursor=True,
             tested=True,
         ),
         Backend(
             "sqlite",
             _hex,
             size=lambda text: call("length", "int64", text.cast("binary")),
-            types=frozenset({"text", "integer"}),
-            tested=True,
+            types=frozenset({"text", "integer"}) | _FETCHED,
             stored_as="typeof",
+            by_cursor=True,
+            tested=True,
         ),
         Backend(
             "clickhouse",
@@ -124,6 +145,7 @@ BACKENDS = {
         Backend(
             "bigquery",
             lambda text: _to_hex(text.cast("binary")),
+            constant=_lower_digits,
             digest=lambda text: _to_hex(_sha256(text)),
         ),
         Backend("databricks", _hex, digest=_sha2),

@@ -38,6 +38,8 @@ class IbisDatabase(DuckDBDatabase):
         self._asks_once = asks_once
         super().__init__(address, request)
         self.types = with_view_declarations(self.types)
+        if request.condition is not None:
+            self._scan = self._scan.with_condition(request.condition)
 
     @property
     def untested(self) -> str | None:
@@ -45,12 +47,14 @@ class IbisDatabase(DuckDBDatabase):
         return name_untested(self._scan.backend)
 
     def _count_request(self, max_items: int | None) -> CountRequest | None:
-        return super()._count_request(max_items) if self._asks_once else None
+        counted = (*self._request.users, *self._request.items)
+        can_count = self._asks_once and all(self._scan.forms[name].is_compared for name in counted)
+        return super()._count_request(max_items) if can_count else None
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""
         for name, (_, request) in self._count_queries.items():
-            if name in sql and request.of_all_rows:
+            if name in sql and request.periods is None:
                 self._scan.store_counts(self.workspace, request, progress)
             elif name in sql:
                 self._scan.store_rows(self.workspace, self._columns, progress)

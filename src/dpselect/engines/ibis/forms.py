@@ -17,18 +17,18 @@ from typing import Any
 from dpselect.engines.ibis.backends import Backend, Value, call
 from dpselect.engines.sources.refused_types import refused_type
 
-_STORED = {"text": "text", "integer": "integer"}
+_STORED = {"text": "text", "integer": "integer", "double": "real"}
 _UNICODE = ("utf8mb4", "utf8mb3", "utf8", "ascii")
 _HINTS = {
-    "float": 'cast it to whole numbers or decimals in the expression, as in table.mutate({0}=table[{0}].cast("decimal(18, 6)"))',
-    "timestamp": "use its days: table.mutate({0}=table[{0}].date())",
+    ("float", "double"): 'cast it to whole numbers or decimals in the expression, as in table.mutate({0}=table[{0}].cast("decimal(18, 6)"))',
+    ("timestamp",): "use its days: table.mutate({0}=table[{0}].date())",
 }
 _CAST = "cast it to text, a whole number or a date in the expression, as in table.mutate({0}=table[{0}].cast(...))"
 
 
 @dataclass(frozen=True)
 class Form:
-    """How one column is compared, and read."""
+    """How one column is compared, and read. Doubles are only fetched: backends compare 0.0 and -0.0 as they like."""
 
     kind: str
     duckdb: str
@@ -37,15 +37,22 @@ class Form:
     read: Callable[[Any], object]
     """From a fetched form to a value of Python."""
 
+    @property
+    def is_compared(self) -> bool:
+        """Does the backend tell its values apart as they are told apart here?"""
+        return self.kind != "double"
+
 
 def form_of(name: str, data_type: Any, backend: Backend) -> Form:
     """Return the form of a column, by its declared type alone, or refuse it."""
     kind = _kind(data_type)
     if kind not in backend.types:
-        hint = next((hint for prefix, hint in _HINTS.items() if kind.startswith(prefix)), _CAST)
+        hint = next((hint for prefixes, hint in _HINTS.items() if kind.startswith(prefixes)), _CAST)
         raise refused_type(name, f"{str(data_type).lower()} of {backend.name}", hint.replace("{0}", repr(name)))
     if kind in ("text", "uuid"):
         return Form(kind, "VARCHAR", lambda column: _digits(column, kind, backend), _read_text)
+    if kind == "double":
+        return Form(kind, "DOUBLE", lambda column: _stored(column, column, kind, backend), float)
     if kind == "date":
         return Form(kind, "DATE", _day_number, _read_date)
     if kind == "boolean":
@@ -80,11 +87,13 @@ def _kind(data_type: Any) -> str:
         return "text"
     if data_type.is_integer():
         return "integer"
+    if data_type.is_float64():
+        return "double"
     if data_type.is_decimal():
         precision, scale = data_type.precision, data_type.scale
         known = precision is not None and scale is not None and 0 <= scale <= precision <= 38
         return "decimal" if known else "decimal of unknown digits"
-    return str(data_type.name).lower()
+    return type(data_type).__name__.lower()
 
 
 def _stored(form: Value, column: Value, kind: str, backend: Backend) -> Value:

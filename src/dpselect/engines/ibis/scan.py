@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.backends import Backend, Value, find_backend
+from dpselect.engines.ibis.filters import Conditions
 from dpselect.engines.ibis.forms import Form, check_character_sets, form_of, read_or_none, refuse_character_set
-from dpselect.engines.sources.scans.scan import CountRequest, RequestedColumns, Scan
+from dpselect.engines.sources.scans.scan import CountRequest, Scan
 from dpselect.engines.waiting import run_interruptible
-from dpselect.errors import DataError, SourceError
+from dpselect.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpselect._ground.parameters import Progress
     from dpselect.engines.address import Address
+    from dpselect.engines.row_filter import RowFilter
 
 T = TypeVar("T")
+_BATCH = 1 << 17  # rows
 _UNREADABLE = "the table could not be read", "check that it exists and that the connection is open; the backend's message is not shown because it could quote rows"
-_FILTERED = "filter the expression: table.filter(table.country == 'DE'); the owner of the rows vouches for it"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class IbisScan(Scan):
     distinct: bool = True
     forms: dict[str, Form] = field(default_factory=dict)
     stored: dict[object, str] = field(default_factory=dict)
-    """The one result that is stored here, by what it is."""
+    """The results that are stored here, by what they are."""
 
     @classmethod
     def from_address(cls, address: Address) -> Self:
@@ -49,10 +51,11 @@ class IbisScan(Scan):
         backend = find_backend(table.get_backend().name, untested=address.untested)
         return cls(tuple(map(str, table.columns)), table=table, backend=backend)
 
-    def refuse(self, requested: RequestedColumns) -> None:
-        """Refuse filters, which are written in another language."""
-        if requested.filtered:
-            raise SourceError("where", "be left out for a table of Ibis that its backend counts", "a filter", _FILTERED)
+    def with_condition(self, condition: RowFilter) -> Self:
+        """Return the source with the rows for which a filter holds, or refuse one that the backend need not read so."""
+        names = zip(condition.columns, condition.needs(self.names), strict=True)
+        columns = {written: (self.forms[name], self.forms[name].value(self.table[name])) for written, name in names}
+        return replace(self, table=self.table.filter(Conditions(columns, self.backend).compile(condition.tree)))
 
     def with_duplicates(self) -> Self:
         """Return the source with equal rows as often as they occur."""
@@ -66,7 +69,7 @@ class IbisScan(Scan):
         texts = [name for name in columns if self.forms[name].kind == "text"]
         expression = check_character_sets(self.table, texts, self.backend)
         if expression is not None:
-            sets = self.run(lambda: expression.to_pyarrow().to_pylist()[0])
+            sets = self.run(lambda: self._batches(expression)).read_all().to_pylist()[0]
             for name, character_set in zip(texts, sets.values(), strict=True):
                 refuse_character_set(name, character_set)
         return {name: self.forms[name].duckdb for name in columns}
@@ -79,7 +82,7 @@ class IbisScan(Scan):
     @contextmanager
     def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:
         """Yield the counts of all users, in the order of nothing."""
-        if not request.of_all_rows:
+        if request.periods is not None:
             yield None
             return
         yield f"SELECT {request.form} AS i, n FROM {self.store_counts(workspace, request)}"
@@ -109,9 +112,7 @@ class IbisScan(Scan):
         """Store the result of a statement: forms under the names of their columns, and whole numbers."""
         if what in self.stored:
             return self.stored[what]
-        if self.stored:
-            raise DataError("the rows of a table of Ibis are read once for a question", "ask two questions")
-        batches = self.run(lambda: statement.to_pyarrow_batches(), progress)
+        batches = self.run(lambda: self._batches(statement), progress)
         table = workspace.fresh_name()
         columns = ", ".join(
             f"CAST({name} AS {self.forms[names[name]].duckdb}) AS {quoted(names[name])}" if name in names else name
@@ -126,18 +127,38 @@ class IbisScan(Scan):
         self.stored[what] = table
         return table
 
+    def _batches(self, statement: Value) -> pa.RecordBatchReader:
+        """Run a statement and return its result, as it comes where Ibis has it so."""
+        import pyarrow as pa
+
+        if not self.backend.by_cursor:
+            return statement.to_pyarrow_batches(chunk_size=_BATCH)
+        connection, schema = statement.get_backend(), statement.schema().to_pyarrow()
+        cursor = connection.raw_sql(connection.compile(statement))
+        try:
+            batches = [
+                pa.RecordBatch.from_arrays(list(map(pa.array, zip(*rows, strict=True), schema.types)), schema=schema)
+                for rows in iter(lambda: list(cursor.fetchmany(_BATCH)), [])
+            ]
+        finally:
+            cursor.close()
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
     def _read(self, batches: Any, names: Mapping[str, str]) -> pa.RecordBatchReader:
         """Return the batches with values in the place of their forms, each of the distinct ones read once."""
         import pyarrow as pa
 
-        types = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "DATE": pa.date32()}
+        types = {
+            "VARCHAR": pa.string(), "BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "DOUBLE": pa.float64(),
+            "DATE": pa.date32(), "BOOLEAN": pa.bool_(),
+        }  # fmt: skip
 
         def type_of(name: str) -> pa.DataType:
             form = self.forms[names[name]]
             if form.kind == "decimal":
                 digits, _, scale = form.duckdb[len("DECIMAL(") : -1].partition(",")
                 return pa.decimal128(int(digits), int(scale))
-            return types.get(form.duckdb, pa.bool_())
+            return types[form.duckdb]
 
         def column_of(name: str, column: Any) -> Any:
             if name not in names:

@@ -47,13 +47,15 @@ def users_per_item(
 
 
 def as_texts(rows: Value, forms: Forms, columns: Sequence[str], prefix: str, kept: Sequence[str] = ()) -> Value:
-    """Return the forms of these columns as texts; bytes stay bytes."""
+    """Return the forms of these columns as texts; bytes stay bytes, and doubles doubles."""
     texts = {f"{prefix}{index}": rows[f"{prefix}{index}"] for index in range(len(columns))}
     return rows.select(
-        **{name: value if _is_text(value) else value.cast("string") for name, value in texts.items()},
+        **{name: value if _is_exact(value) else value.cast("string") for name, value in texts.items()},
         **{name: rows[name].cast("int64") for name in kept},
     )
 
 
-def _is_text(value: Value) -> bool:
-    return bool(value.type().is_string() or value.type().is_binary())
+def _is_exact(value: Value) -> bool:
+    """Return whether every driver fetches a value of this type as it is."""
+    data_type = value.type()
+    return bool(data_type.is_string() or data_type.is_binary() or data_type.is_floating())
