@@ -7,7 +7,7 @@ collation. So no collation, which a column, a database or a session may have, ta
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -72,7 +72,14 @@ class Backend:
     stored_as: str | None = None  # the function that names the type of a value, if that need not be its column's
     character_set: str | None = None  # the function that names that of a text, if it need not be UTF-8
     by_cursor: bool = False  # are results fetched by the driver's cursor? Ibis would send them through pandas
-    tested: bool = False
+    settings: str | None = None  # a condition on the settings of a session, without which values are cut off
+    tested: Callable[[Any], bool] = lambda _connection: False  # do our tests run on servers of this kind?
+    untested: bool = True  # is this one of the others?
+
+    @property
+    def outside(self) -> str | None:
+        """What every answer names, where no test of ours runs on the server."""
+        return f"ibis-framework {version('ibis-framework')} over {self.name}, untested" if self.untested else None
 
 
 def _hex(text: Value) -> Value:
@@ -112,7 +119,7 @@ BACKENDS = {
             constant=_lower_digits,
             digest=lambda text: _encoded(_sha256(text)),
             types=_EXACT | _FETCHED,
-            tested=True,
+            tested=lambda _connection: True,
         ),
         # By default MariaDB sorts by the first 1,024 bytes of a value, and may group by sorting.
         Backend(
@@ -124,7 +131,8 @@ BACKENDS = {
             types=_EXACT - {"boolean"} | {"uuid"} | _FETCHED,
             character_set="charset",
             by_cursor=True,
-            tested=True,
+            settings="@@max_sort_length >= 1024 AND @@sql_select_limit >= 18446744073709551615",
+            tested=lambda connection: "MariaDB" in connection.con.get_server_info(),
         ),
         Backend(
             "sqlite",
@@ -133,7 +141,7 @@ BACKENDS = {
             types=frozenset({"text", "integer"}) | _FETCHED,
             stored_as="typeof",
             by_cursor=True,
-            tested=True,
+            tested=lambda _connection: True,
         ),
         Backend(
             "clickhouse",
@@ -162,18 +170,17 @@ BACKENDS = {
 }
 
 
-def find_backend(name: str, *, untested: bool) -> Backend:
-    """Return the backend of a name, or refuse one that has no exact form of text, or that our tests do not run on."""
-    backend = BACKENDS.get(name)
+def find_backend(connection: Any, *, untested: bool) -> Backend:
+    """Return the backend of a connection; refuse one without an exact form of text, or on which no test of ours runs."""
+    backend = BACKENDS.get(connection.name)
     if backend is None:
         must = f"be an Ibis table over DuckDB, polars, PostgreSQL, {', '.join(BACKENDS)}"
-        raise SourceError("source", must, f"one over {name}, for whose text no exact form is known", _CANNOT)
-    if not backend.tested and not untested:
+        came = f"one over {connection.name}, for whose text no exact form is known"
+        raise SourceError("source", must, came, _CANNOT)
+    if backend.tested(connection):
+        return replace(backend, untested=False)
+    if not untested:
         hint = 'dps.Table(connection, "events", untested=True) reads it all the same, and every answer says so'
-        raise SourceError("source", "be over a backend on which dpselect is tested", f"one over {name}", hint)
+        must = "be over a backend on which dpselect is tested: DuckDB, polars, PostgreSQL, DataFusion, MariaDB, SQLite"
+        raise SourceError("source", must, f"one over {connection.name}", hint)
     return backend
-
-
-def name_untested(backend: Backend) -> str | None:
-    """Return what every answer names: Ibis, its version, and a backend that our tests do not run on."""
-    return None if backend.tested else f"ibis-framework {version('ibis-framework')} over {backend.name}, untested"

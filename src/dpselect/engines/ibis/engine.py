@@ -7,14 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
-from dpselect.engines.ibis.backends import name_untested
 from dpselect.engines.ibis.scan import IbisScan
+from dpselect.engines.sql.by_group import label_items_by_group, read_grouped_counts
 from dpselect.engines.sql.port import with_view_declarations
 from dpselect.engines.sql.questions_by_group import GroupedEngine
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect._ground.parameters import Progress
+    from dpselect.aggregates.groups import GroupedCounts
     from dpselect.aggregates.user_sets import Int64, Sets
     from dpselect.engines.address import Address
     from dpselect.engines.port import Tally
@@ -42,14 +43,27 @@ class IbisDatabase(DuckDBDatabase):
             self._scan = self._scan.with_condition(request.condition)
 
     @property
-    def untested(self) -> str | None:
-        """What every answer names, where our tests do not run on the backend."""
-        return name_untested(self._scan.backend)
+    def outside(self) -> str | None:
+        """What every answer names."""
+        return self._scan.backend.outside
 
     def _count_request(self, max_items: int | None) -> CountRequest | None:
-        counted = (*self._request.users, *self._request.items)
-        can_count = self._asks_once and all(self._scan.forms[name].is_compared for name in counted)
-        return super()._count_request(max_items) if can_count else None
+        return super()._count_request(max_items) if self._backend_counts else None
+
+    @property
+    def _backend_counts(self) -> bool:
+        """Are all columns told apart by the backend as here, and is one statement enough?"""
+        request = self._request
+        counted = (*request.users, *request.items, *request.by)
+        return self._asks_once and all(self._scan.forms[name].is_compared for name in counted)
+
+    def count_by_group(self, most: tuple[int, int], key: bytes, progress: Progress | None) -> str | None:
+        """Return the best items of each group g: g, i, n, place and users, as SQL; None if they are counted here."""
+        if not self._backend_counts or self._request.periods is not None or self._scan.backend.digest is None:
+            return None
+        table = self._scan.store_counts_by_group(self.workspace, self._request, most, key, progress)
+        group, item = self.item(self._request.by), self.item(self._request.items)
+        return f"SELECT {group.form} AS g, {item.form} AS i, n, place, users FROM {table}"
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""
@@ -91,7 +105,29 @@ class IbisEngine(GroupedEngine):
         asks_once = max_items_per_user is None and (tally is None or not tally.measures)
         open_database = partial(IbisDatabase, asks_once=asks_once)
         super().__init__(open_database, address, max_items_per_user=max_items_per_user, tally=tally, **arguments)
-        self.outside = self._database.untested
+        self.outside = self._database.outside
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """Return the `rows` items with the most users of every group; the backend counts if it is to find the groups.
+
+        Where the bound on groups was chosen before, the rows by which it was chosen are here.
+        """
+        counts = None
+        if groups is None and self._has_plain_items and self._totals is None and not self._contributions:
+            counts = self._database.count_by_group((max_groups_per_user, rows), self._key, progress)
+        if counts is None:
+            return super().top_by(rows, max_groups_per_user, groups, users=users, progress=progress)
+        assert self._group is not None
+        sql = label_items_by_group(counts, self._group, self._item, users=users)
+        return read_grouped_counts(self._database, sql, self._group, self._item, progress)
 
     def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
         """Compile the scores; where every row has the same item, all users are one count of the backend."""

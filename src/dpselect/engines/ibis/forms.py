@@ -61,7 +61,7 @@ def form_of(name: str, data_type: Any, backend: Backend) -> Form:
         return Form(kind, f"DECIMAL({data_type.precision},{data_type.scale})", lambda column: column, Decimal)
     if str(data_type).lstrip("!") == "uint64":
         return Form(kind, "UBIGINT", lambda column: column, int)
-    return Form(kind, "BIGINT", lambda column: _stored(column.cast("int64"), column, kind, backend), int)
+    return Form(kind, "BIGINT", lambda column: _stored(column.cast("int64"), column, kind, backend), _read_whole)
 
 
 def check_character_sets(table: Value, names: list[str], backend: Backend) -> Value | None:
@@ -133,6 +133,11 @@ def _day_number(column: Value) -> Value:
 def _read_text(form: str | bytes) -> str:
     """Return a text; bytes that are no UTF-8 become U+FFFD."""
     return (bytes.fromhex(form) if isinstance(form, str) else form).decode("utf-8", "replace")
+
+
+def _read_whole(text: str) -> int | None:
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
 
 
 def _read_date(number: str) -> datetime.date:

@@ -18,7 +18,7 @@ from dpselect.engines.ibis.filters import Conditions
 from dpselect.engines.ibis.forms import Form, check_character_sets, form_of, read_or_none, refuse_character_set
 from dpselect.engines.sources.scans.scan import CountRequest, Scan
 from dpselect.engines.waiting import run_interruptible
-from dpselect.errors import DataError
+from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
     from dpselect.engines.address import Address
     from dpselect.engines.row_filter import RowFilter
+    from dpselect.engines.sql.database import ReadRequest
 
 T = TypeVar("T")
 _BATCH = 1 << 17  # rows
@@ -48,7 +49,7 @@ class IbisScan(Scan):
     def from_address(cls, address: Address) -> Self:
         """Return the scan of a table that is not elsewhere."""
         table = address.source
-        backend = find_backend(table.get_backend().name, untested=address.untested)
+        backend = find_backend(table.get_backend(), untested=address.untested)
         return cls(tuple(map(str, table.columns)), table=table, backend=backend)
 
     def with_condition(self, condition: RowFilter) -> Self:
@@ -66,6 +67,7 @@ class IbisScan(Scan):
         schema = self.table.schema()
         for name in columns:
             self.forms[name] = form_of(name, schema[name], self.backend)
+        self._check_settings()
         texts = [name for name in columns if self.forms[name].kind == "text"]
         expression = check_character_sets(self.table, texts, self.backend)
         if expression is not None:
@@ -73,6 +75,15 @@ class IbisScan(Scan):
             for name, character_set in zip(texts, sets.values(), strict=True):
                 refuse_character_set(name, character_set)
         return {name: self.forms[name].duckdb for name in columns}
+
+    def _check_settings(self) -> None:
+        condition, connection = self.backend.settings, self.table.get_backend()
+        if condition is None:
+            return
+        cursor = self.run(lambda: connection.raw_sql(f"SELECT {condition}"))
+        if self.run(cursor.fetchall)[0][0] != 1:
+            hint = "set them to their defaults: SET SESSION max_sort_length = DEFAULT, sql_select_limit = DEFAULT"
+            raise SourceError("source", f"be read by a session in which {condition}", "one with other settings", hint)
 
     @contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
@@ -100,6 +111,20 @@ class IbisScan(Scan):
         counted = statements.users_per_item(self.table, request.user, request.item, self.forms, request.max_items)
         names = {f"i{index}": name for index, name in enumerate(request.item)}
         return self._store(workspace, ("counts", request), counted, names, progress)
+
+    def store_counts_by_group(
+        self,
+        workspace: Workspace,
+        request: ReadRequest,
+        most: tuple[int, int],
+        key: bytes,
+        progress: Progress | None = None,
+    ) -> str:
+        """Fetch the best items of each group, and return the table that has them."""
+        columns = {"u": request.users, "g": request.by, "i": request.items}
+        counted = statements.users_per_item_and_group(self.table, columns, self.forms, most, key, self.backend)
+        names = {f"{prefix}{index}": name for prefix in "gi" for index, name in enumerate(columns[prefix])}
+        return self._store(workspace, ("groups", request, most, key), counted, names, progress)
 
     def _store(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpselect.engines.ibis.backends import Value
+from dpselect.engines.ibis.backends import Backend, Value, call
 from dpselect.engines.ibis.forms import Form
 
 Forms = Mapping[str, Form]
@@ -21,7 +21,7 @@ def select_forms(table: Value, columns: Sequence[str], forms: Forms, prefix: str
 def all_rows(table: Value, columns: Sequence[str], forms: Forms, *, distinct: bool) -> Value:
     """Return some columns of all rows, as texts c0, c1, ...; each different row once if `distinct`."""
     rows = table.select(**select_forms(table, columns, forms, "c"))
-    return as_texts(rows.distinct() if distinct else rows, forms, columns, "c")
+    return as_texts(rows.distinct() if distinct else rows, rows.columns)
 
 
 def users_per_item(
@@ -43,12 +43,54 @@ def users_per_item(
         counts = counts.filter(counts.n > 0)
     if max_items is not None:
         counts = counts.order_by([ibis.desc("n"), *item_columns]).limit(max_items)
-    return as_texts(counts, forms, items, "i", kept=("n",))
+    return as_texts(counts, item_columns, kept=("n",))
 
 
-def as_texts(rows: Value, forms: Forms, columns: Sequence[str], prefix: str, kept: Sequence[str] = ()) -> Value:
-    """Return the forms of these columns as texts; bytes stay bytes, and doubles doubles."""
-    texts = {f"{prefix}{index}": rows[f"{prefix}{index}"] for index in range(len(columns))}
+def users_per_item_and_group(
+    table: Value, columns: Mapping[str, Sequence[str]], forms: Forms, most: tuple[int, int], key: bytes, backend: Backend
+) -> Value:
+    """Return g0, ... and i0, ... as texts, n, place and users of the best items of each group.
+
+    `columns` are those of users u, groups g and items i, `most` the groups that a user keeps and the items of a group.
+    Of the groups a user keeps the first by a keyed hash of the user and the group, which are digits, points and signs:
+    what stands between them is in none of them.
+    """
+    import ibis
+
+    names = {prefix: [f"{prefix}{index}" for index in range(len(columns[prefix]))] for prefix in "ugi"}
+    selected = {
+        name: form
+        for prefix in "ugi"
+        for name, form in select_forms(table, columns[prefix], forms, prefix).items()
+    }
+    rows = table.select(**selected)
+    rows = rows.filter(*(rows[name].notnull() for name in rows.columns)).distinct()
+    hashed = ibis.literal(key.hex())
+    for prefix in "ug":
+        for name in names[prefix]:
+            hashed = hashed.concat(f"{prefix}:", _as_text(rows[name]))
+    ranked = rows.mutate(hash=backend.digest(hashed))
+    first = ibis.dense_rank().over(group_by=names["u"], order_by=["hash", *names["g"]])
+    ranked = ranked.mutate(place=first)
+    kept = ranked.filter(ranked.place < most[0])
+    users = kept.select(*names["u"], *names["g"]).distinct()
+    users = users.group_by(names["g"]).aggregate(users=users.count())
+    counts = kept.group_by([*names["g"], *names["i"]]).aggregate(n=kept.count())
+    best = ibis.row_number().over(group_by=names["g"], order_by=[ibis.desc("n"), *names["i"]])
+    counts = counts.mutate(place=best + 1)
+    counts = counts.filter(counts.place <= most[1]).inner_join(users, names["g"])
+    return as_texts(counts, [*names["g"], *names["i"]], kept=("n", "place", "users"))
+
+
+def _as_text(value: Value) -> Value:
+    if value.type().is_binary():
+        return call("hex", "string", value)
+    return value if value.type().is_string() else value.cast("string")
+
+
+def as_texts(rows: Value, names: Sequence[str], kept: Sequence[str] = ()) -> Value:
+    """Return these forms as texts, bytes as bytes and doubles as doubles, and numbers of users."""
+    texts = {name: rows[name] for name in names}
     return rows.select(
         **{name: value if _is_exact(value) else value.cast("string") for name, value in texts.items()},
         **{name: rows[name].cast("int64") for name in kept},

@@ -115,7 +115,14 @@ def top_items_by_group(
             f"SELECT f.g AS g, f.i AS i, f.n AS n, f.place AS place, coalesce(s.users, 0) AS users "
             f"FROM ({top_rows}) AS f LEFT JOIN ({group_users}) AS s ON s.g = f.g"
         )
-    # A name is given where nothing beside it is called so: some databases would take the one for the other.
+    return label_items_by_group(top_rows, group, item, users=users)
+
+
+def label_items_by_group(top_rows: str, group: SqlType, item: SqlType, *, users: bool) -> str:
+    """Compile n, place, users, name and item of rows with a group g, an item i, n, place, and users if these are asked.
+
+    A name is given where nothing beside it is called so: some databases would take the one for the other.
+    """
     with_item_labels = (
         f"SELECT {item.label_form} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({top_rows}) AS q"
     )
