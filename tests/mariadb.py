@@ -50,7 +50,7 @@ def connected(socket: str, database: str | None = None) -> Any:
     connection = MySQLdb.connect(unix_socket=socket, user=_user(), charset="utf8mb4", autocommit=True)
     if database is not None:
         cursor = connection.cursor()
-        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {database}")
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4")
         cursor.execute(f"USE {database}")
         cursor.close()
     return connection

@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 TYPES = {
     "sqlite": {"string": "TEXT", "int64": "INTEGER", "int32": "INTEGER", "double": "REAL"},
     "mariadb": {
-        "string": "TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", "int64": "BIGINT", "int32": "INT",
+        "string": "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", "int64": "BIGINT", "int32": "INT",
         "date32[day]": "DATE", "double": "DOUBLE",
     },
 }  # fmt: skip

@@ -9,9 +9,9 @@ import pytest
 from dpselect._ground.domain import Domain
 from tests.engines.every_engine import Hold, judge
 from tests.engines.test_by_group import test_counts_are_those_of_plain_python  # noqa: F401 - tests run here too
-from tests.engines.test_by_group_weights import test_sums_are_those_of_plain_python  # noqa: F401
+from tests.engines.test_by_group_weights import test_sums_are_those_of_plain_python as sums_are_those_of_plain_python
 from tests.engines.test_conformance import named, pairs
-from tests.engines.test_counts_of import test_a_list_comes_in_its_own_order  # noqa: F401
+from tests.engines.test_counts_of import test_a_list_comes_in_its_own_order as a_list_comes_in_its_own_order
 from tests.engines.test_every_engine import (  # noqa: F401
     DOMAINS,
     check_counts,
@@ -40,6 +40,16 @@ HELD = {
 }
 COLUMNS = [(kind, name) for kind, names in HELD.items() for name in names]
 Holds = Callable[[str], Hold]
+
+
+@pytest.mark.parametrize("kind", ["datafusion", "sqlite"])
+def test_sums_of_infinities_too(hold_in: Holds, kind: str) -> None:
+    sums_are_those_of_plain_python(hold_in(kind))
+
+
+@pytest.mark.parametrize("kind", ["datafusion", "mariadb"])
+def test_a_list_comes_in_its_own_order_for_users_of_dates(hold_in: Holds, kind: str) -> None:
+    a_list_comes_in_its_own_order(hold_in(kind))
 
 
 @pytest.mark.parametrize(("kind", "item"), COLUMNS)

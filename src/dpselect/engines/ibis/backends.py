@@ -7,6 +7,7 @@ collation. So no collation, which a column, a database or a session may have, ta
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -20,6 +21,7 @@ Value = Any
 _EXACT = frozenset({"text", "integer", "boolean", "date", "decimal"})
 _FETCHED = frozenset({"double"})
 """Kinds that are fetched bit by bit, as our tests show."""
+_MOST_SORTED = 1000
 _CANNOT = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
 
 
@@ -72,7 +74,7 @@ class Backend:
     stored_as: str | None = None  # the function that names the type of a value, if that need not be its column's
     character_set: str | None = None  # the function that names that of a text, if it need not be UTF-8
     by_cursor: bool = False  # are results fetched by the driver's cursor? Ibis would send them through pandas
-    settings: str | None = None  # a condition on the settings of a session, without which values are cut off
+    settings: tuple[str, str] | None = None  # a condition on a session in which bytes are as they must be; a hint
     tested: Callable[[Any], bool] = lambda _connection: False  # do our tests run on servers of this kind?
     untested: bool = True  # is this one of the others?
 
@@ -121,17 +123,21 @@ BACKENDS = {
             types=_EXACT | _FETCHED,
             tested=lambda _connection: True,
         ),
-        # By default MariaDB sorts by the first 1,024 bytes of a value, and may group by sorting.
+        # By default MariaDB sorts by the first 1,024 bytes of a value, and may group by sorting. The digits of a LONGTEXT
+        # may be more than it can count: it then keeps none of them.
         Backend(
             "mysql",
-            lambda text: call("unhex", "binary", _hex(text)),
+            lambda text: call("unhex", "binary", _hex(text.left(_MOST_SORTED))),
             constant=lambda data: call("unhex", "binary", _upper_digits(data)),
-            max_bytes=1000,
+            max_bytes=_MOST_SORTED,
             digest=_sha2,
             types=_EXACT - {"boolean"} | {"uuid"} | _FETCHED,
             character_set="charset",
             by_cursor=True,
-            settings="@@max_sort_length >= 1024 AND @@sql_select_limit >= 18446744073709551615",
+            settings=(
+                "@@max_sort_length >= 1024 AND @@sql_select_limit >= 18446744073709551615",
+                "SET SESSION max_sort_length = DEFAULT, sql_select_limit = DEFAULT",
+            ),
             tested=lambda connection: "MariaDB" in connection.con.get_server_info(),
         ),
         Backend(
@@ -140,6 +146,10 @@ BACKENDS = {
             size=lambda text: call("length", "int64", text.cast("binary")),
             types=frozenset({"text", "integer"}) | _FETCHED,
             stored_as="typeof",
+            settings=(
+                "(SELECT encoding FROM pragma_encoding) = 'UTF-8'",
+                "export it into a database whose PRAGMA encoding is 'UTF-8'",
+            ),
             by_cursor=True,
             tested=lambda _connection: True,
         ),
@@ -177,8 +187,9 @@ def find_backend(connection: Any, *, untested: bool) -> Backend:
         must = f"be an Ibis table over DuckDB, polars, PostgreSQL, {', '.join(BACKENDS)}"
         came = f"one over {connection.name}, for whose text no exact form is known"
         raise SourceError("source", must, came, _CANNOT)
-    if backend.tested(connection):
-        return replace(backend, untested=False)
+    with suppress(Exception):  # whatever it is: a connection may be closed, which is told when rows are read
+        if backend.tested(connection):
+            return replace(backend, untested=False)
     if not untested:
         hint = 'dps.Table(connection, "events", untested=True) reads it all the same, and every answer says so'
         must = "be over a backend on which dpselect is tested: DuckDB, polars, PostgreSQL, DataFusion, MariaDB, SQLite"

@@ -77,13 +77,13 @@ class IbisScan(Scan):
         return {name: self.forms[name].duckdb for name in columns}
 
     def _check_settings(self) -> None:
-        condition, connection = self.backend.settings, self.table.get_backend()
-        if condition is None:
+        """Refuse a session in which values, or results, are cut off."""
+        if self.backend.settings is None:
             return
-        cursor = self.run(lambda: connection.raw_sql(f"SELECT {condition}"))
-        if self.run(cursor.fetchall)[0][0] != 1:
-            hint = "set them to their defaults: SET SESSION max_sort_length = DEFAULT, sql_select_limit = DEFAULT"
-            raise SourceError("source", f"be read by a session in which {condition}", "one with other settings", hint)
+        condition, hint = self.backend.settings
+        connection = self.table.get_backend()
+        if self.run(lambda: connection.raw_sql(f"SELECT {condition}").fetchall())[0][0] != 1:
+            raise SourceError("source", f"be read where {condition}", "other settings", hint)
 
     @contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
@@ -96,7 +96,7 @@ class IbisScan(Scan):
         if request.periods is not None:
             yield None
             return
-        yield f"SELECT {request.form} AS i, n FROM {self.store_counts(workspace, request)}"
+        yield f"SELECT {request.form} AS i, n FROM {self.store_counts(workspace, request)} WHERE n > 0"
 
     # ---- the one statement
 

@@ -27,7 +27,7 @@ def all_rows(table: Value, columns: Sequence[str], forms: Forms, *, distinct: bo
 def users_per_item(
     table: Value, users: Sequence[str], items: Sequence[str], forms: Forms, max_items: int | None
 ) -> Value:
-    """Return i0, i1, ... as texts and n, the number of distinct users, of each item that has one.
+    """Return i0, i1, ... as texts and n, the number of distinct users, of each item; without columns of items, of all.
 
     With `max_items` only of those that have the most; among equal counts the first in the order of items.
     """
@@ -36,11 +36,7 @@ def users_per_item(
     rows = table.select(**select_forms(table, users, forms, "u"), **select_forms(table, items, forms, "i"))
     item_columns = [f"i{index}" for index in range(len(items))]
     pairs = rows.filter(*(rows[name].notnull() for name in rows.columns)).distinct()
-    if item_columns:
-        counts = pairs.group_by(item_columns).aggregate(n=pairs.count())
-    else:
-        counts = pairs.aggregate(n=pairs.count())
-        counts = counts.filter(counts.n > 0)
+    counts = (pairs.group_by(item_columns) if item_columns else pairs).aggregate(n=pairs.count())
     if max_items is not None:
         counts = counts.order_by([ibis.desc("n"), *item_columns]).limit(max_items)
     return as_texts(counts, item_columns, kept=("n",))
