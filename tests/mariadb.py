@@ -32,7 +32,9 @@ def server() -> Iterator[str]:
         # Tests kill clients, never the server's machine: it need not wait for the disk.
         options = [f"--socket={folder}/s", f"--pid-file={folder}/pid", "--skip-networking", "--skip-log-bin"]
         options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", f"--log-error={folder}/log"]
-        with subprocess.Popen([run, *common, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            [run, *common, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
             try:
                 _wait_for(folder / "s", process)
                 yield f"{folder}/s"

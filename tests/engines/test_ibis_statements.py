@@ -16,8 +16,8 @@ import pytest
 from dpselect.engines import row_filter
 from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.backends import BACKENDS, Backend
-from dpselect.engines.ibis.filters import Conditions
-from dpselect.engines.ibis.forms import Form, form_of
+from dpselect.engines.ibis.filters import compile_condition
+from dpselect.engines.ibis.forms import Form
 from dpselect.errors import ParameterError
 
 REVIEWED = Path(__file__).with_name("ibis_statements.sql")
@@ -29,30 +29,30 @@ ESTIMATE = re.compile(r"approx|uniq|hll|hyper|sketch|ndv|estimate|sample", re.IG
 
 def forms_of(backend: Backend, table: Any) -> Mapping[str, Form]:
     schema = table.schema()
-    return {name: form_of(name, schema[name], backend) for name in schema.names}
+    return {name: Form.of(name, schema[name], backend) for name in schema.names}
 
 
 def filtered(backend: Backend, table: Any, where: str) -> Any:
     """The rows of a table for which a filter holds."""
     forms, condition = forms_of(backend, table), row_filter.parse(where)
     columns = {name: (forms[name], forms[name].value(table[name])) for name in condition.columns}
-    return table.filter(Conditions(columns, backend).compile(condition.tree))
+    return table.filter(compile_condition(condition.tree, columns))
 
 
 def asked(backend: Backend) -> dict[str, Any]:
     """Everything that is asked of a backend."""
-    more = {name: sort for name, sort in MORE.items() if (sort.partition("(")[0]) in backend.types}
+    more = {name: sort for name, sort in MORE.items() if sort.partition("(")[0] in backend.kinds}
     table = ibis.table(COLUMNS | more, name="events")
     forms = forms_of(backend, table)
-    columns = {"u": ["user"], "g": ["country"], "i": ["item"]}
+    columns = {"u": ["user"], "g": ["country"], "i": ["item"], "c": list(table.columns)}
+    two, none = columns | {"i": ["item", "age"]}, columns | {"i": []}
+    kept, few = filtered(backend, table, WHERE), columns | {"c": ["user", "item"]}
     found = {
-        "the items with the most users": statements.users_per_item(table, ["user"], ["item"], forms, 11),
-        "all items, each of two columns": statements.users_per_item(table, ["user"], ["item", "age"], forms, None),
-        "the number of users": statements.users_per_item(table, ["user"], [], forms, 1),
-        "different rows": statements.all_rows(table, list(table.columns), forms, distinct=True),
-        "all rows of a filter": statements.all_rows(
-            filtered(backend, table, WHERE), ["user", "item"], forms, distinct=False
-        ),
+        "the items with the most users": statements.users_per_item(table, columns, forms, 11),
+        "all items, each of two columns": statements.users_per_item(table, two, forms, None),
+        "the number of users": statements.users_per_item(table, none, forms, 1),
+        "different rows": statements.all_rows(table, columns, forms, distinct=True),
+        "all rows of a filter": statements.all_rows(kept, few, forms, distinct=False),
     }
     if backend.digest is not None:
         counted = statements.users_per_item_and_group(table, columns, forms, (2, 11), b"key", backend)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect.engines.ibis import backends
 from dpselect.engines.ibis.scan import IbisScan
 from tests.engines.every_engine import Hold, judge
 from tests.engines.ibis_tables import in_datafusion, in_sqlite, mariadb
@@ -93,7 +96,9 @@ NEAR = [f"{PREFIX}{n:02}" for n in range(9, -1, -1)]
 
 def test_long_texts_differ_at_their_ends(hold: Hold) -> None:
     texts = [*NEAR, NEAR[3] + " ", NEAR[3].upper()]
-    rows = pa.table({"user": [f"{text}u" for text in texts for _ in "ab"], "item": [text for text in texts for _ in "ab"]})
+    rows = pa.table(
+        {"user": [f"{text}u" for text in texts for _ in "ab"], "item": [text for text in texts for _ in "ab"]}
+    )
     with hold(rows).engine() as engine:
         assert pairs(engine.top(20)) == [(text, 1) for text in sorted(texts)]
         assert pairs(engine.top(3)) == [(text, 1) for text in sorted(texts)[:3]]
@@ -106,7 +111,8 @@ def test_a_longer_text_is_missing_whoever_has_it(hold: Hold) -> None:
 
 
 FILTERS = [
-    "country = 'DE'", "country <> 'fr '", "country IN ('fr', 'de', 'DE')", "country = 'it''s \\'", "age BETWEEN 3 AND 7",
+    "country = 'DE'", "country <> 'fr '", "country IN ('fr', 'de', 'DE')", "country = 'it''s \\'",
+    "age BETWEEN 3 AND 7",
     "NOT (age < 80 OR country = 'DE')", "age IS NULL", "country > 'DE' AND age >= 88", "7 > age", "item NOT IN ('a')",
 ]  # fmt: skip
 
@@ -119,8 +125,6 @@ def test_a_filter_keeps_the_rows_that_it_keeps_everywhere(hold: Hold, where: str
 
 
 def test_filters_of_dates_decimals_and_truth_values() -> None:
-    import datetime
-
     days = [datetime.date(2024, 1, day) for day in range(1, 9)]
     rows = pa.table(
         {
@@ -131,7 +135,13 @@ def test_filters_of_dates_decimals_and_truth_values() -> None:
         }
     )
     table = in_datafusion(rows)
-    for where in ("item >= '2024-01-03'", "item < DATE '2024-01-03'", "price <= 1.25 AND flag", "NOT flag", "price = 1"):
+    for where in (
+        "item >= '2024-01-03'",
+        "item < DATE '2024-01-03'",
+        "price <= 1.25 AND flag",
+        "NOT flag",
+        "price = 1",
+    ):
         with data(table, where=where).engine() as engine, judge(rows).engine(where=where) as right:
             assert pairs(engine.top(9)) == pairs(right.top(9)) != []
 
@@ -233,7 +243,7 @@ def test_a_closed_connection_is_told(server: Any) -> None:
     run(server, "CREATE TABLE t (user INT, item INT)")
     table = server.table("t")
     server.con.close()
-    with pytest.raises(dps.DpselectError, match="connection|backend on which dpselect is tested"):
+    with pytest.raises(dps.DpselectError, match=r"a backend on which dpselect is tested|could not be read"):
         data(table).top_k(1, epsilon=1)
 
 
@@ -241,7 +251,9 @@ def test_a_table_that_is_gone_is_told_without_the_servers_words(server: Any) -> 
     run(server, "CREATE TABLE private_name (user INT, item INT)")
     table = server.table("private_name")
     run(server, "DROP TABLE private_name")
-    with pytest.raises(dps.DataError, match="over mysql: the table could not be read\nhint: check that it exists") as told:
+    with pytest.raises(
+        dps.DataError, match="over mysql: the table could not be read\nhint: check that it exists"
+    ) as told:
         data(table).top_k(1, epsilon=1)
     assert "private_name" not in str(told.value)
 
@@ -291,18 +303,14 @@ def test_a_table_of_a_connection_by_its_name() -> None:
         data(dps.Table(backend, "tt")).top_k(1, epsilon=8)
 
 
-def test_an_untested_backend_is_in_every_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from dpselect.engines.ibis import backends
-
+def test_an_untested_backend_is_in_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = in_datafusion(ROWS).get_backend()
     unknown = replace(backends.BACKENDS["datafusion"], tested=lambda _connection: False)
     monkeypatch.setitem(backends.BACKENDS, "datafusion", unknown)
     with pytest.raises(dps.ParameterError, match=r"one over datafusion\nhint: dps.Table\(.*untested=True"):
         data(backend.table("t")).top_k(1, epsilon=8)
     release = data(dps.Table(backend, "t", untested=True)).top_k(1, epsilon=8)
-    assert "over datafusion, untested, which is not part of dpselect, read the rows" in str(release)
+    assert "over datafusion, untested, which is not part of dpselect, read the rows" in " ".join(str(release).split())
     assert "over datafusion, untested" in release.to_json()
     monkeypatch.delitem(backends.BACKENDS, "datafusion")
     with pytest.raises(dps.ParameterError, match="for whose text no exact form is known"):

@@ -1,4 +1,4 @@
-"""The engine over a warehouse of Ibis: it counts there where one statement answers, and here over the pairs otherwise."""
+"""The engine over a table of Ibis: its backend counts where one statement answers; else the pairs are counted here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
+from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.scan import IbisScan
 from dpselect.engines.sql.by_group import label_items_by_group, read_grouped_counts
 from dpselect.engines.sql.port import with_view_declarations
@@ -29,49 +30,42 @@ if TYPE_CHECKING:
 class IbisDatabase(DuckDBDatabase):
     """The rows of a table of Ibis, or what its backend has counted of them, in a workspace of our own.
 
-    A question that may ask twice about the rows does not let the backend count: the second answer would be about
-    the rows as they are then.
+    The backend does not count for a question that may ask again: the second answer would be about the rows as they
+    are then.
     """
 
     _scan: IbisScan
 
     def __init__(self, address: Address, request: ReadRequest, *, asks_once: bool) -> None:
-        self._asks_once = asks_once
         super().__init__(address, request)
         self.types = with_view_declarations(self.types)
         if request.condition is not None:
             self._scan = self._scan.with_condition(request.condition)
-
-    @property
-    def outside(self) -> str | None:
-        """What every answer names."""
-        return self._scan.backend.outside
+        counted = (*request.users, *request.items, *request.by)
+        are_compared = all(self._scan.forms[name].kind != "double" for name in counted)
+        self._backend_counts = asks_once and are_compared and request.periods is None
+        self.outside: str | None = self._scan.backend.outside
 
     def _count_request(self, max_items: int | None) -> CountRequest | None:
         return super()._count_request(max_items) if self._backend_counts else None
 
-    @property
-    def _backend_counts(self) -> bool:
-        """Are all columns told apart by the backend as here, and is one statement enough?"""
-        request = self._request
-        counted = (*request.users, *request.items, *request.by)
-        return self._asks_once and all(self._scan.forms[name].is_compared for name in counted)
-
     def count_by_group(self, most: tuple[int, int], key: bytes, progress: Progress | None) -> str | None:
-        """Return the best items of each group g: g, i, n, place and users, as SQL; None if they are counted here."""
-        if not self._backend_counts or self._request.periods is not None or self._scan.backend.digest is None:
+        """Return g, i, n, place and users of the best items of each group, as SQL; None if they are counted here."""
+        scan, request = self._scan, self._request
+        if not self._backend_counts or scan.backend.digest is None:
             return None
-        table = self._scan.store_counts_by_group(self.workspace, self._request, most, key, progress)
-        group, item = self.item(self._request.by), self.item(self._request.items)
+        columns = {"u": request.users, "g": request.by, "i": request.items}
+        statement = statements.users_per_item_and_group(scan.table, columns, scan.forms, most, key, scan.backend)
+        columns.pop("u")
+        table = scan.store(self.workspace, (request, most, key), statement, columns, progress)
+        group, item = self.item(request.by), self.item(request.items)
         return f"SELECT {group.form} AS g, {item.form} AS i, n, place, users FROM {table}"
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""
         for name, (_, request) in self._count_queries.items():
-            if name in sql and request.periods is None:
+            if name in sql:
                 self._scan.store_counts(self.workspace, request, progress)
-            elif name in sql:
-                self._scan.store_rows(self.workspace, self._columns, progress)
         if self.source in sql:
             self._scan.store_rows(self.workspace, self._columns, progress)
 

@@ -9,88 +9,78 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, Plain, refuse
 from dpselect.engines.filters.words import parse_day
-from dpselect.engines.ibis.backends import Backend, Value
+from dpselect.engines.ibis.backends import Value
 from dpselect.engines.ibis.forms import Form
 
-HINT = "filter the expression itself: table.filter(table.country.lower() == 'de'); its owner vouches for it"
+_HINT = "filter the expression itself: table.filter(table.country.lower() == 'de'); its owner vouches for it"
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+Columns = Mapping[str, tuple[Form, Value]]
+"""The forms of columns, and their values, by the names that a filter writes."""
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """The columns that a filter names, in their forms, of one backend."""
-
-    columns: Mapping[str, tuple[Form, Value]]  # by the names that it writes
-    backend: Backend
-
-    def compile(self, node: Node) -> Value:
-        """Compile a condition, or refuse one that not every backend reads alike."""
-        match node:
-            case Name():
-                form, value = self.columns[node.name]
-                return self._refuse(node.name) if form.kind != "boolean" else value == 1
-            case Operation("AND" | "OR" as sort, parts):
-                return reduce(operator.and_ if sort == "AND" else operator.or_, map(self.compile, parts))
-            case Operation("NOT", (part,)):
-                return ~self.compile(part)
-            case Operation("IS NULL", (Name(name),)):
-                return self.columns[name][1].isnull()
-            case Operation("IN", (Name(name), *constants)):
-                return reduce(operator.or_, (self._compare("=", name, constant) for constant in constants))
-            case Operation("BETWEEN", (Name(name), low, high)):
-                return self._compare(">=", name, low) & self._compare("<=", name, high)
-            case Operation(sort, (Name(name), other)) if sort in _COMPARISONS:
-                return self._compare(sort, name, other)
-            case Operation(sort, (other, Name(name))) if sort in _COMPARISONS:
-                return self._compare(_MIRRORED.get(sort, sort), name, other)
-            case Operation(sort):
-                return self._refuse(sort)
-        return self._refuse("a constant as a condition")
-
-    def _compare(self, sort: str, name: str, other: Node) -> Value:
-        form, value = self.columns[name]
-        constant = self._constant(form, other.value) if isinstance(other, Constant) else None
-        if constant is None:
-            return self._refuse(f"{name!r} compared with what is no constant of its type")
-        return _COMPARISONS[sort](value, constant)
-
-    def _constant(self, form: Form, value: Plain) -> Value | None:
-        """Return a constant in the form of a column; None for one of another type, or that is no value of the type."""
-        import ibis
-
-        if isinstance(value, bool):
-            return ibis.literal(int(value), "int64") if form.kind == "boolean" else None
-        if form.kind in ("text", "uuid") and isinstance(value, str):
-            return self.backend.constant(value.encode("utf-8", "replace"))
-        if form.kind == "date":
-            day = parse_day(value) if isinstance(value, str) else value
-            is_day = isinstance(day, datetime.date) and not isinstance(day, datetime.datetime)
-            return ibis.literal(day.year * 10000 + day.month * 100 + day.day, "int64") if is_day else None
-        if form.kind == "integer" and isinstance(value, int):
-            return ibis.literal(value, "int64") if -(2**63) <= value < 2**63 else None
-        if form.kind == "decimal" and isinstance(value, int | Decimal):
-            return _decimal(form, Decimal(value))
-        return None
-
-    def _refuse(self, description: str) -> Value:
-        refuse(f"{description}, over a table of Ibis", HINT)
+def compile_condition(node: Node, columns: Columns) -> Value:
+    """Compile a condition, or refuse one that not every backend reads alike."""
+    match node:
+        case Name(name) if columns[name][0].kind == "boolean":
+            return columns[name][1] == 1
+        case Operation("AND" | "OR" as sort, parts):
+            conditions = (compile_condition(part, columns) for part in parts)
+            return reduce(operator.and_ if sort == "AND" else operator.or_, conditions)
+        case Operation("NOT", (part,)):
+            return ~compile_condition(part, columns)
+        case Operation("IS NULL", (Name(name),)):
+            return columns[name][1].isnull()
+        case Operation("IN", (Name(name), *constants)):
+            return reduce(operator.or_, (_compare("=", columns[name], constant) for constant in constants))
+        case Operation("BETWEEN", (Name(name), low, high)):
+            return _compare(">=", columns[name], low) & _compare("<=", columns[name], high)
+        case Operation(sort, (Name(name), other)) if sort in _COMPARISONS:
+            return _compare(sort, columns[name], other)
+        case Operation(sort, (other, Name(name))) if sort in _COMPARISONS:
+            return _compare(_MIRRORED.get(sort, sort), columns[name], other)
+    return _refuse(node.sort if isinstance(node, Operation) else "a condition without a comparison")
 
 
-def _decimal(form: Form, value: Decimal) -> Value | None:
-    """Return a constant as the type of a column, if that holds it."""
+def _compare(sort: str, column: tuple[Form, Value], other: Node) -> Value:
+    form, value = column
+    constant = _constant(form, other.value) if isinstance(other, Constant) else None
+    return (
+        _refuse("a comparison with no constant of that type")
+        if constant is None
+        else _COMPARISONS[sort](value, constant)
+    )
+
+
+def _constant(form: Form, value: Plain) -> Value | None:
+    """Return a constant in the form of a column; None for one of another type, or that is no value of the type."""
     import ibis
 
-    digits, scale = map(int, form.duckdb[len("DECIMAL(") : -1].split(","))
-    scaled = value.scaleb(scale)
-    fits = scaled == scaled.to_integral_value() and abs(scaled) < 10**digits
-    return ibis.literal(value, f"decimal({digits}, {scale})") if fits else None
+    number: object = None
+    if form.kind in ("text", "uuid"):
+        return form.backend.constant(value) if isinstance(value, str) else None
+    if form.kind == "date":
+        day = parse_day(value) if isinstance(value, str) else value
+        if isinstance(day, datetime.date) and not isinstance(day, datetime.datetime):
+            number = day.year * 10000 + day.month * 100 + day.day
+    elif isinstance(value, bool):
+        number = int(value) if form.kind == "boolean" else None
+    elif form.kind == "integer" and isinstance(value, int):
+        number = value
+    elif form.kind == "decimal" and isinstance(value, int | Decimal):
+        scaled = Decimal(value).scaleb(form.type.scale)
+        fits = scaled == scaled.to_integral_value() and abs(scaled) < 10**form.type.precision
+        return ibis.literal(Decimal(value), form.type) if fits else None
+    return None if number is None else ibis.literal(number, "int64")
+
+
+def _refuse(description: str) -> Value:
+    refuse(f"{description}, over a table of Ibis", _HINT)

@@ -10,90 +10,82 @@ from collections.abc import Mapping, Sequence
 from dpselect.engines.ibis.backends import Backend, Value, call
 from dpselect.engines.ibis.forms import Form
 
-Forms = Mapping[str, Form]
+Columns = Mapping[str, Sequence[str]]
+"""Columns by the letter under which, with a number, their forms are known: u of users, g of groups, i of items, c."""
 
 
-def select_forms(table: Value, columns: Sequence[str], forms: Forms, prefix: str) -> dict[str, Value]:
-    """Return the forms of some columns, under the names `prefix`0, `prefix`1, ..."""
-    return {f"{prefix}{index}": forms[name].value(table[name]) for index, name in enumerate(columns)}
+def named(columns: Columns, letters: str) -> dict[str, str]:
+    """Return the columns by the names of their forms."""
+    return {f"{letter}{index}": name for letter in letters for index, name in enumerate(columns[letter])}
 
 
-def all_rows(table: Value, columns: Sequence[str], forms: Forms, *, distinct: bool) -> Value:
-    """Return some columns of all rows, as texts c0, c1, ...; each different row once if `distinct`."""
-    rows = table.select(**select_forms(table, columns, forms, "c"))
-    return as_texts(rows.distinct() if distinct else rows, rows.columns)
+def all_rows(table: Value, columns: Columns, forms: Mapping[str, Form], *, distinct: bool) -> Value:
+    """Return the columns c of all rows, as texts; each different row once if `distinct`."""
+    rows = _select(table, columns, "c", forms)
+    return _as_texts(rows.distinct() if distinct else rows, rows.columns)
 
 
-def users_per_item(
-    table: Value, users: Sequence[str], items: Sequence[str], forms: Forms, max_items: int | None
-) -> Value:
-    """Return i0, i1, ... as texts and n, the number of distinct users, of each item; without columns of items, of all.
+def users_per_item(table: Value, columns: Columns, forms: Mapping[str, Form], max_items: int | None) -> Value:
+    """Return the items i as texts and n, their numbers of distinct users u; without columns of items, that of all.
 
     With `max_items` only of those that have the most; among equal counts the first in the order of items.
     """
     import ibis
 
-    rows = table.select(**select_forms(table, users, forms, "u"), **select_forms(table, items, forms, "i"))
-    item_columns = [f"i{index}" for index in range(len(items))]
-    pairs = rows.filter(*(rows[name].notnull() for name in rows.columns)).distinct()
-    counts = (pairs.group_by(item_columns) if item_columns else pairs).aggregate(n=pairs.count())
+    pairs, items = _present(_select(table, columns, "ui", forms)), list(named(columns, "i"))
+    counts = (pairs.group_by(items) if items else pairs).aggregate(n=pairs.count())
     if max_items is not None:
-        counts = counts.order_by([ibis.desc("n"), *item_columns]).limit(max_items)
-    return as_texts(counts, item_columns, kept=("n",))
+        counts = counts.order_by([ibis.desc("n"), *items]).limit(max_items)
+    return _as_texts(counts, items, "n")
 
 
 def users_per_item_and_group(
-    table: Value, columns: Mapping[str, Sequence[str]], forms: Forms, most: tuple[int, int], key: bytes, backend: Backend
+    table: Value, columns: Columns, forms: Mapping[str, Form], most: tuple[int, int], key: bytes, backend: Backend
 ) -> Value:
-    """Return g0, ... and i0, ... as texts, n, place and users of the best items of each group.
+    """Return groups g and items i as texts, n, place and users of the best items of each group.
 
-    `columns` are those of users u, groups g and items i, `most` the groups that a user keeps and the items of a group.
-    Of the groups a user keeps the first by a keyed hash of the user and the group, which are digits, points and signs:
-    what stands between them is in none of them.
+    `most` are the groups that a user keeps, the first by a keyed hash of the user and the group; and the items.
     """
     import ibis
 
-    names = {prefix: [f"{prefix}{index}" for index in range(len(columns[prefix]))] for prefix in "ugi"}
-    selected = {
-        name: form
-        for prefix in "ugi"
-        for name, form in select_forms(table, columns[prefix], forms, prefix).items()
-    }
-    rows = table.select(**selected)
-    rows = rows.filter(*(rows[name].notnull() for name in rows.columns)).distinct()
-    hashed = ibis.literal(key.hex())
-    for prefix in "ug":
-        for name in names[prefix]:
-            hashed = hashed.concat(f"{prefix}:", _as_text(rows[name]))
-    ranked = rows.mutate(hash=backend.digest(hashed))
-    first = ibis.dense_rank().over(group_by=names["u"], order_by=["hash", *names["g"]])
-    ranked = ranked.mutate(place=first)
-    kept = ranked.filter(ranked.place < most[0])
-    users = kept.select(*names["u"], *names["g"]).distinct()
-    users = users.group_by(names["g"]).aggregate(users=users.count())
-    counts = kept.group_by([*names["g"], *names["i"]]).aggregate(n=kept.count())
-    best = ibis.row_number().over(group_by=names["g"], order_by=[ibis.desc("n"), *names["i"]])
-    counts = counts.mutate(place=best + 1)
-    counts = counts.filter(counts.place <= most[1]).inner_join(users, names["g"])
-    return as_texts(counts, [*names["g"], *names["i"]], kept=("n", "place", "users"))
+    assert backend.digest is not None
+    users, groups, items = (list(named(columns, letter)) for letter in "ugi")
+    rows = _present(_select(table, columns, "ugi", forms))
+    # A colon stands in no digits, and in no number.
+    parts = [part for name in (*users, *groups) for part in (_as_digits(rows[name]), ":")]
+    hashed = rows.mutate(hash=call(ibis.literal(f"{key.hex()}:").concat(*parts), *backend.digest))
+    ranked = hashed.mutate(rank=ibis.dense_rank().over(group_by=users, order_by=["hash", *groups]))
+    kept = ranked.filter(ranked["rank"] < most[0])
+    pairs = kept.select(*users, *groups).distinct()
+    group_users = pairs.group_by(groups).aggregate(users=pairs.count())
+    counts = kept.group_by([*groups, *items]).aggregate(n=kept.count())
+    first = ibis.row_number().over(group_by=groups, order_by=[ibis.desc("n"), *items])
+    best = counts.mutate(place=first + 1)
+    best = best.filter(best.place <= most[1]).inner_join(group_users, groups)
+    return _as_texts(best, [*groups, *items], "n", "place", "users")
 
 
-def _as_text(value: Value) -> Value:
-    if value.type().is_binary():
-        return call("hex", "string", value)
-    return value if value.type().is_string() else value.cast("string")
-
-
-def as_texts(rows: Value, names: Sequence[str], kept: Sequence[str] = ()) -> Value:
-    """Return these forms as texts, bytes as bytes and doubles as doubles, and numbers of users."""
-    texts = {name: rows[name] for name in names}
-    return rows.select(
-        **{name: value if _is_exact(value) else value.cast("string") for name, value in texts.items()},
-        **{name: rows[name].cast("int64") for name in kept},
+def _select(table: Value, columns: Columns, letters: str, forms: Mapping[str, Form]) -> Value:
+    return table.select(
+        **{name: forms[column].value(table[column]) for name, column in named(columns, letters).items()}
     )
 
 
-def _is_exact(value: Value) -> bool:
-    """Return whether every driver fetches a value of this type as it is."""
-    data_type = value.type()
-    return bool(data_type.is_string() or data_type.is_binary() or data_type.is_floating())
+def _present(rows: Value) -> Value:
+    """Return the distinct rows in which no value is missing."""
+    return rows.filter(*(rows[name].notnull() for name in rows.columns)).distinct()
+
+
+def _as_digits(form: Value) -> Value:
+    return call(form, ("hex", "string")) if form.type().is_binary() else form.cast("string")
+
+
+def _as_texts(rows: Value, names: Sequence[str], *counts: str) -> Value:
+    """Return these forms as texts, but bytes and doubles as they are, and numbers of users."""
+
+    def text(form: Value) -> Value:
+        return form if form.type().is_binary() or form.type().is_floating() else form.cast("string")
+
+    return rows.select(
+        **{name: text(rows[name]) for name in names}, **{name: rows[name].cast("int64") for name in counts}
+    )
