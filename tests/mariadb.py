@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 PATIENCE = 600  # seconds
+DRIVER = Path(__file__).resolve().parents[1] / ".mariadb"
+"""Where .ci/run installs mysqlclient, which is compiled."""
+if DRIVER.is_dir():
+    sys.path.append(str(DRIVER))
 
 
 class NoServerError(Exception):
@@ -22,6 +28,8 @@ class NoServerError(Exception):
 @contextmanager
 def server() -> Iterator[str]:
     """The socket of a running server; everything is removed at the end."""
+    if find_spec("MySQLdb") is None:
+        raise NoServerError("needs mysqlclient, which is not there: pip install -r requirements/mariadb.txt")
     install, run = (_program(name) for name in ("mariadb-install-db", "mariadbd"))
     folder = Path(tempfile.mkdtemp(prefix="dpselect-maria-"))
     as_root = [] if os.geteuid() else ["--user=root"]
@@ -49,17 +57,13 @@ def connected(socket: str, database: str | None = None) -> Any:
     """A connection of the server's administrator."""
     import MySQLdb
 
-    connection = MySQLdb.connect(unix_socket=socket, user=_user(), charset="utf8mb4", autocommit=True)
+    connection = MySQLdb.connect(unix_socket=socket, user="root", charset="utf8mb4", autocommit=True)
     if database is not None:
         cursor = connection.cursor()
         cursor.execute(f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4")
         cursor.execute(f"USE {database}")
         cursor.close()
     return connection
-
-
-def _user() -> str:
-    return "root"
 
 
 def _program(name: str) -> str:

@@ -13,12 +13,12 @@ from tests.replay.sorts import Rows
 _CANNOT = "surrogate, invalid, special decimal, far beyond"
 
 
-@kind("Ibis over DataFusion", ("text", "whole", "real", "decimal", "truth", "day"), cannot=_CANNOT)
+@kind("Ibis over DataFusion", ("text", "whole", "real", "decimal", "truth", "day"), cannot=_CANNOT, needs="datafusion")
 def _datafusion(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     return in_datafusion(arrow_table(rows))
 
 
-@kind("Ibis over SQLite", ("text", "whole", "real"), cannot=_CANNOT)
+@kind("Ibis over SQLite", ("text", "whole", "real"), cannot=_CANNOT, needs="regex")
 def _sqlite(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     return in_sqlite(arrow_table(rows))
 
