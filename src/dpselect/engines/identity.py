@@ -68,7 +68,7 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
         case SourceKind.IBIS:
             from dpselect.engines.sources.wrapped import ledger_name
 
-            return ledger_name(source), False
+            return ledger_name(source, address.table), False
         case SourceKind.REMOTE | SourceKind.OUTSIDE:
             return _remote(source), False
     stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None

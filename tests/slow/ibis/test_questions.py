@@ -297,6 +297,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(tmp_path: Path, mo
 
 def test_a_table_of_a_connection_by_its_name() -> None:
     backend = in_sqlite(ROWS).get_backend()
+    assert repr(data(dps.Table(backend, "t"))).startswith("Dataset(Table(")
+    with pytest.raises(dps.ParameterError, match="table must name a table of the connection, got nothing"):
+        data(backend).engine()
     assert data(dps.Table(backend, "t")).top_k(1, epsilon=8).labels == ["a"]
     with pytest.raises(dps.DataError, match="table must be a table or view of the connection, got 'tt'"):
         data(dps.Table(backend, "tt")).top_k(1, epsilon=8)
@@ -331,3 +334,4 @@ def test_a_ledger_tells_expressions_apart(tmp_path: Path) -> None:
     assert not repeated(table)
     assert not repeated(table.filter(table.age > 3))
     assert repeated(table)
+    assert repeated(dps.Table(table.get_backend(), "t")), "the same table, by its name"

@@ -42,10 +42,7 @@ def home_of(source: Any, table: str | None) -> Home:
     Over DuckDB and polars an expression stays one. Over PostgreSQL only a table or view is read: Ibis would fetch the
     rows of an expression as Python's values, and one date that Python does not have would make the question fail.
     """
-    if not hasattr(source, "get_backend"):
-        source = _table_of(source, table)
-    elif table is not None:
-        raise SourceError("table", "be left out for a table of Ibis", came(table))
+    source = _table_of(source, table)
     backend = _backend(source)
     if backend.name == "polars":
         return _guarded(lambda: backend.compile(source)), None
@@ -62,11 +59,12 @@ def home_of(source: Any, table: str | None) -> Home:
     return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
 
 
-def ledger_name(source: Any) -> list[str]:
+def ledger_name(source: Any, table: str | None = None) -> list[str]:
     """Return the name of a table in a ledger: its engine, and a digest of its SQL, in which no row is.
 
     Over polars, where there is no SQL, all are called the same, as frames of polars are.
     """
+    source = _table_of(source, table)
     backend = _backend(source)
     if backend.name == "postgres":
         from dpselect.engines.postgres import address
@@ -91,12 +89,16 @@ def _in_duckdb(source: Any, backend: Any) -> Home:
     return backend.con.sql(backend.compile(source)), None
 
 
-def _table_of(connection: Any, name: str | None) -> Any:
-    """Return the table of a connection of Ibis; only its schema is read."""
+def _table_of(source: Any, name: str | None) -> Any:
+    """Return a table, of that name if the source is a connection of Ibis; only its schema is read."""
+    if hasattr(source, "get_backend"):
+        if name is not None:
+            raise SourceError("table", "be left out for a table of Ibis", came(name))
+        return source
     if name is None:
         raise SourceError("table", "name a table of the connection", "nothing", 'dps.Table(connection, "events")')
     with suppress(Exception):  # whatever it is: a backend may quote what it likes
-        return connection.table(name)
+        return source.table(name)
     raise missing_source_error("table", "be a table or view of the connection", repr(name))
 
 
