@@ -13,7 +13,12 @@ from tests.replay.sorts import Rows
 _CANNOT = "surrogate, invalid, special decimal, far beyond"
 
 
-@kind("Ibis over DataFusion", ("text", "whole", "real", "decimal", "truth", "day"), cannot=_CANNOT, needs="datafusion")
+@kind(
+    "Ibis over DataFusion",
+    ("text", "whole", "real", "decimal", "truth", "day"),
+    cannot="surrogate, invalid, special decimal",
+    needs="datafusion",
+)
 def _datafusion(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     return in_datafusion(arrow_table(rows))
 
@@ -23,6 +28,6 @@ def _sqlite(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     return in_sqlite(arrow_table(rows))
 
 
-@kind("Ibis over MariaDB", ("text", "whole", "real", "decimal", "day"), cannot=f"{_CANNOT}, beyond", needs="mariadb")
+@kind("Ibis over MariaDB", ("text", "whole", "decimal", "day"), cannot=f"{_CANNOT}, beyond", needs="mariadb")
 def _mariadb(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     return in_mariadb(Servers.mariadb, arrow_table(rows))
