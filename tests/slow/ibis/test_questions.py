@@ -319,6 +319,21 @@ def test_an_untested_backend_is_in_every_answer(monkeypatch: pytest.MonkeyPatch)
         data(dps.Table(backend, "t", untested=True)).top_k(1, epsilon=8)
 
 
+def test_a_domain_and_prepared_data_come_from_one_unless_a_thread_owns_it(tmp_path: Path) -> None:
+    table, sqlite = in_datafusion(ROWS), in_sqlite(ROWS)
+    assert data(sqlite).choose(domain=dps.Column(table, "item"), epsilon=8).labels == ["a"]
+    data(table).prepare(tmp_path / "rows.prepared")
+    assert dps.Dataset(tmp_path / "rows.prepared").top_k(1, epsilon=8).labels == ["a"]
+    for ask in (
+        lambda: data(table).choose(domain=dps.Column(sqlite, "item"), epsilon=8),
+        lambda: data(sqlite).prepare(tmp_path / "more.prepared"),
+    ):
+        with pytest.raises(
+            dps.DpselectError, match=r'over SQLite.*\nhint: dps.Table\("app.sqlite", "events"\) reads it'
+        ):
+            ask()
+
+
 def test_a_ledger_tells_expressions_apart(tmp_path: Path) -> None:
     table = in_sqlite(ROWS)
     ledger = tmp_path / "ledger.sqlite"

@@ -78,6 +78,12 @@ class IbisScan(Scan):
     @contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the table of the rows."""
+        if self.backend.name == "sqlite" and ("rows", self.distinct) not in self.stored:  # this is another thread
+            must, hint = (
+                "be read for a question, where Ibis is over SQLite",
+                'dps.Table("app.sqlite", "events") reads it',
+            )
+            raise SourceError("source", must, "a domain, or rows to prepare", hint)
         yield self.store_rows(workspace, columns)
 
     @contextmanager
