@@ -14,7 +14,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from dpselect.engines.values import MAX_VALUE_BYTES
-from dpselect.errors import SourceError
+from dpselect.errors import DataError, SourceError
 
 Value = Any
 """An expression of Ibis."""
@@ -137,9 +137,13 @@ def find_backend(connection: Any, *, untested: bool) -> Backend:
         must = f"be an Ibis table over DuckDB, polars, PostgreSQL, {', '.join(BACKENDS)}"
         came = f"one over {connection.name}, for whose text no exact form is known"
         raise SourceError("source", must, came, _CANNOT)
+    is_tested = None
     with suppress(Exception):  # whatever it is: a connection may be closed
-        if backend.tested(connection):
-            return backend
+        is_tested = backend.tested(connection)
+    if is_tested is None:
+        raise DataError(f"Ibis over {backend.name}: the connection cannot be used", "open it again")
+    if is_tested:
+        return backend
     if not untested:
         must = "be over a backend on which dpselect is tested: DuckDB, polars, PostgreSQL, DataFusion, MariaDB, SQLite"
         hint = 'dps.Table(connection, "events", untested=True) reads it all the same, and every answer says so'
