@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import dpselect as dps
 from dpselect.engines.ibis import backends
 from dpselect.engines.ibis.scan import IbisScan
-from tests.engines.every_engine import Hold, judge
+from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.ibis_tables import in_datafusion, in_sqlite, mariadb
 from tests.engines.test_conformance import pairs
+from tests.engines.test_every_engine import in_band
 
 HOLDERS = {"a": 400, "b": 300, "c": 200, "d": 100}
 ROWS = pa.table(
@@ -85,6 +87,37 @@ def test_a_top_k_by_group_is_one_statement(hold: Hold, fetched: list[int]) -> No
     assert {item.group for item in release.items} == {("DE",), ("fr ",)}
     assert {item.item for item in release.items} == {"a", "b"}
     assert fetched == [PAIRS if held.kind == "sqlite" else 2 * 3], "SQLite has no hash: its pairs are counted here"
+
+
+GROUPS, USERS = 5, 600
+SPREAD = pa.table(
+    {
+        "user": [f"u{user}" for user in range(USERS) for _ in range(GROUPS)] * 2,
+        "country": [f"c{group}" for _ in range(USERS) for group in range(GROUPS)] * 2,
+        "item": ["x"] * USERS * GROUPS + ["y"] * USERS * GROUPS,
+    }
+)
+
+
+def kept_in(held: Held, most: int, key: bytes) -> dict[object, int]:
+    """How many users keep each group, by both of its items."""
+    with held.engine(by=("country",), key=key) as engine:
+        found = engine.top_by(9, most, users=True)
+        groups = range(len(found.sizes))
+        users = found.users(np.array(groups)).tolist()
+        assert found.counts.tolist() == [number for number in users for _ in "xy"], "all items of a group are kept"
+        return dict(zip(found.groups(np.array(groups)), users, strict=True))
+
+
+def test_a_user_keeps_as_many_groups_as_said_and_each_equally_often(hold: Hold) -> None:
+    held = hold(SPREAD)
+    for most in (1, 2, GROUPS, GROUPS + 1):
+        assert sum(kept_in(held, most, b"1" * 16).values()) == USERS * min(most, GROUPS)
+    once, again, other = (kept_in(held, 2, key) for key in (b"k" * 16, b"k" * 16, b"o" * 16))
+    assert once == again != other
+    for found in (once, other):
+        assert in_band(found, USERS, 2 / GROUPS)
+        assert not in_band({**found, "c0": found["c0"] * 3 // 2}, USERS, 2 / GROUPS)
 
 
 # ---- text -------------------------------------------------------------------------------------------------
