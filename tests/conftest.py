@@ -16,7 +16,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 from hypothesis import HealthCheck, settings
 
-from tests import postgres
+from tests import mariadb, postgres
 from tests import spark as local_spark
 from tests.one_duckdb import shared
 
@@ -141,6 +141,18 @@ def postgres_server() -> Iterator[str]:
         with postgres.server() as address:
             yield address
     except (ImportError, postgres.NoServerError) as error:
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[str]:
+    """The socket of a running server; CI on Linux must have one, elsewhere its tests are skipped without."""
+    try:
+        with mariadb.server() as socket:
+            yield socket
+    except mariadb.NoServerError as error:
         if os.environ.get("CI") == "true" and sys.platform == "linux":
             raise
         pytest.skip(str(error))

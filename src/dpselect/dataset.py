@@ -50,8 +50,8 @@ class Dataset(Verbs):
     Args:
         source: A Parquet, CSV, TSV or JSON lines file (text files may be .gz), or a folder, glob or list of them; a
             `.prepared` file (docs/prepared.md); a `Table` in DuckDB, PostgreSQL or Spark; a DuckDB relation; a pandas,
-            polars, PyArrow or Spark table; anything else that narwhals reads or that streams Arrow data; a dict of
-            arrays.
+            polars, PyArrow, Spark or Ibis table; anything else that narwhals reads or that streams Arrow data; a dict
+            of arrays.
         user: The column that identifies the user of a row. With several columns the guarantee is for one combination:
             `user=["user", "day"]` protects one user on one day (docs/keys.md). A prepared file knows its own.
         item: The column whose values are counted, or whose quantiles are computed. With several columns items are
@@ -422,7 +422,7 @@ def _parse_source(source: object) -> Address:
         from dpselect.rows import Table
 
         if isinstance(source, Table):
-            return Address.parse(source.database, source.name)
+            return Address.parse(source.database, source.name, untested=source.untested)
         files = list(source.files) if isinstance(source.files, tuple) else source.files
         return Address.parse(files, csv=source.form)
     return Address.parse(source)

@@ -107,17 +107,22 @@ def _parse_table(name: str, value: object) -> str:
 
 @frozen
 class Table(ParameterSet):
-    """A source of a Dataset: a table or view that DuckDB, PostgreSQL, Spark or an Iceberg catalog has.
+    """A source of a Dataset: a table or view of DuckDB, PostgreSQL, Spark, a connection of Ibis or an Iceberg catalog.
 
     The name may include its schema, as in "shop.orders" (docs/data.md).
     """
 
     database: object = param(
         ParameterKind(_parse_database, "TEXT", _database_to_json, python=_format_source),
-        help="a DuckDB file or connection, a Spark session, or a postgresql://, spark: or iceberg: address",
+        help="a DuckDB file or connection, a Spark session, a connection of Ibis, or a postgresql://, spark: or "
+        "iceberg: address",
         flat="source",
     )
     name: str = param(ParameterKind(_parse_table, "TEXT"), help="the name of a table in the database", flat="table")
+    _: KW_ONLY
+    untested: bool = param(
+        FLAG, default=False, help="read it through Ibis though no test of dpselect runs on that database", rare=True
+    )
 
 
 def _parse_files(name: str, value: Any) -> str | tuple[str, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.engines import Engine
-from tests.engines.ibis_tables import in_duckdb
+from tests.engines.ibis_tables import in_datafusion, in_duckdb, in_mariadb, in_sqlite
 from tests.engines.opened import open_engine
 
 if TYPE_CHECKING:
@@ -96,7 +96,27 @@ def _ibis(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str |
     return table.select(*table.columns), None
 
 
-MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "ibis": _ibis, "spark": _spark}
+def _datafusion(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001
+    return in_datafusion(rows), None
+
+
+def _sqlite(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001
+    return in_sqlite(rows), None
+
+
+def _mariadb(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
+    return in_mariadb(request.getfixturevalue("mariadb_server"), rows), None
+
+
+MAKERS: dict[str, Maker] = {
+    "duckdb": _duckdb,
+    "postgres": _postgres,
+    "ibis": _ibis,
+    "spark": _spark,
+    "datafusion": _datafusion,
+    "sqlite": _sqlite,
+    "mariadb": _mariadb,
+}
 
 
 def judge(rows: pa.Table) -> Held:

@@ -240,6 +240,7 @@ def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
     duckdb_home = folder == "engines/duckdb"
     psycopg_home = folder == "engines/postgres" or (folder == "ledger" and file.startswith("postgres_"))
     spark_home = folder == "engines/spark"
+    ibis_home = folder == "engines/ibis"
     gateway_home = room_of(path) == "gateway"
     for one in found:
         if one.within("duckdb") and not duckdb_home:
@@ -248,6 +249,8 @@ def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
             yield one.line, "psycopg belongs in engines/postgres/ and ledger/postgres_*.py"
         if (one.within("pyspark") or one.within("py4j")) and not spark_home:
             yield one.line, "pyspark belongs in engines/spark/"
+        if one.within("ibis") and not ibis_home:
+            yield one.line, "ibis belongs in engines/ibis/"
         if one.name.partition(".")[0] in GATEWAY_ONLY and not gateway_home:
             yield one.line, "web frameworks belong in gateway/"
 

@@ -17,7 +17,7 @@ DEV = runpy.run_path(str(ROOT / "dev"))
 OURS = {"dpselect", "tests"} | {
     path.stem for path in [*(ROOT / "docs" / "_extensions").iterdir(), ROOT / "benchmarks/gallery.py"]
 }
-STARTS_SPARK = "tests/spark.py"  # for slow tests, by a fixture that refuses where there is none
+STARTS = {"tests/spark.py", "tests/mariadb.py"}  # for slow tests, by fixtures that refuse where there is none
 
 
 def pinned(name: str) -> dict[str, str]:
@@ -52,7 +52,7 @@ def imported(source: str) -> set[str]:
 def test_quick_tests_import_what_they_install() -> None:
     files = [path for path in (ROOT / "tests").rglob("*.py") if "slow" not in path.parts]
     texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}
-    names = set().union(*(imported(text) for place, text in texts.items() if place != STARTS_SPARK)) - OURS
+    names = set().union(*(imported(text) for place, text in texts.items() if place not in STARTS)) - OURS
     distributions = packages_distributions()
     packages = {name: {re.sub("[-_.]+", "-", one).lower() for one in distributions.get(name, [name])} for name in names}
     assert {name for name, providers in packages.items() if not providers & pinned("tests.txt").keys()} == set()

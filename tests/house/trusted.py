@@ -45,6 +45,7 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
     "databases elsewhere": ("engines/duckdb/elsewhere.py",),
     "PostgreSQL": ("engines/postgres/",),
     "Spark": ("engines/spark/",),
+    "Ibis over other databases": ("engines/ibis/",),
     "a ledger in PostgreSQL": ("ledger/postgres_store.py",),
     "another package": ("engines/outside.py",),
 }

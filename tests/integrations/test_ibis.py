@@ -230,10 +230,20 @@ def test_what_has_no_rows_of_one_connection_is_refused(make: Callable[[], object
         top(make())
 
 
-def test_other_engines_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "snowflake",
+            r'one over snowflake\nhint: dps.Table\(connection, "events", untested=True\) reads it all the same',
+        ),
+        ("oracle", "one over oracle, for whose text no exact form is known\nhint: pass the result of its to_pyarrow"),
+    ],
+)
+def test_other_engines_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
     table = in_duckdb(ROWS)
-    monkeypatch.setattr(type(table.get_backend()), "name", "snowflake")
-    with pytest.raises(dps.ParameterError, match="one over snowflake\nhint: pass the result of its to_pyarrow"):
+    monkeypatch.setattr(type(table.get_backend()), "name", name)
+    with pytest.raises(dps.ParameterError, match=said):
         top(table)
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 import tests.replay.database_kinds
 import tests.replay.file_kinds
 import tests.replay.frame_kinds
+import tests.replay.ibis_kinds
 import tests.replay.lake_kinds
 import tests.replay.prepared_kinds
 import tests.replay.server_kinds  # noqa: F401 - each enters its kinds

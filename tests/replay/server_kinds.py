@@ -26,6 +26,7 @@ class Servers:
     """What runs while the tests do: the tests' fixtures put it here, for makers are plain functions."""
 
     postgres: str = ""
+    mariadb: str = ""
     spark: SparkSession
 
     @classmethod
@@ -33,6 +34,8 @@ class Servers:
         """See to it that what a kind needs runs."""
         if kind.needs == "postgres":
             cls.postgres = request.getfixturevalue("postgres_server").format(name="postgres")
+        elif kind.needs == "mariadb":
+            cls.mariadb = request.getfixturevalue("mariadb_server")
         elif kind.needs == "spark":
             cls.spark = request.getfixturevalue("spark")
 

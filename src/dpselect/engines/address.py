@@ -43,10 +43,17 @@ class Address:
     csv: CsvForm = USUAL_CSV
     types: Types = field(default_factory=dict)
     package: str | None = None  # the only other package that may read it; any if None is named
+    untested: bool = False  # may Ibis read it from a backend on which no test of ours runs?
 
     @classmethod
     def parse(
-        cls, source: object, table: str | None = None, *, csv: CsvForm = USUAL_CSV, types: Types | None = None
+        cls,
+        source: object,
+        table: str | None = None,
+        *,
+        csv: CsvForm = USUAL_CSV,
+        types: Types | None = None,
+        untested: bool = False,
     ) -> Self:
         """Return the address of what a caller gives as a source."""
         match source:
@@ -75,12 +82,12 @@ class Address:
                     if is_iceberg_object(source)
                     else SourceKind.OBJECT
                 )
-        return cls(kind, source, table, csv, types or {})
+        return cls(kind, source, table, csv, types or {}, untested=untested)
 
     @property
     def is_elsewhere(self) -> bool:
         """True if the rows are in a database of their own, which counts them."""
-        return self.kind in (SourceKind.POSTGRES, SourceKind.SPARK)
+        return self.kind in (SourceKind.POSTGRES, SourceKind.SPARK, SourceKind.IBIS)
 
     @property
     def prepared(self) -> str | None:
@@ -108,7 +115,7 @@ class Address:
         from dpselect.engines.sources.wrapped import home_of
 
         source, table = home_of(self.source, self.table)
-        return Address.parse(source, table, csv=self.csv, types=self.types)
+        return Address.parse(source, table, csv=self.csv, types=self.types, untested=self.untested)
 
     def with_package(self, package: str) -> Address:
         """Return the same address, which no other package than this may read."""
@@ -127,9 +134,10 @@ def _unwrapped(source: object) -> object:
 
 
 def _is_ibis(source: object) -> bool:
-    """Return whether a source is a table of Ibis. A package that nobody has imported has made none."""
-    types = sys.modules.get("ibis.expr.types")
-    return types is not None and isinstance(source, types.Table)
+    """Return whether a source is a table or a connection of Ibis. A package that nobody has imported has made none."""
+    types, backends = (sys.modules.get(f"ibis.{name}") for name in ("expr.types", "backends"))
+    is_table = types is not None and isinstance(source, types.Table)
+    return is_table or (backends is not None and isinstance(source, backends.BaseBackend))
 
 
 def _is_of_spark(source: object) -> bool:

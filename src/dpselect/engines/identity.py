@@ -70,7 +70,7 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
         case SourceKind.IBIS:
             from dpselect.engines.sources.wrapped import ledger_name
 
-            return ledger_name(source), False
+            return ledger_name(source, address.table), False
         case SourceKind.ICEBERG:
             from dpselect.engines.sources.iceberg_catalogs import identify_state
 

@@ -43,12 +43,15 @@ def open_engine(
         from dpselect._ground.logs import LOG
 
         LOG.debug(
-            "engine: %s", {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark"}.get(address.kind, "DuckDB")
+            "engine: %s",
+            {SourceKind.POSTGRES: "Postgres", SourceKind.SPARK: "Spark", SourceKind.IBIS: "Ibis"}.get(
+                address.kind, "DuckDB"
+            ),
         )
     if address.types and address.is_elsewhere:
         hint = "cast the column in a view"
         types = came(next(iter(address.types)))
-        raise SourceError("types", "be left out for tables of PostgreSQL and Spark", types, hint)
+        raise SourceError("types", "be left out for tables of PostgreSQL, Spark and Ibis", types, hint)
     match address.kind:  # only the engine that answers is imported
         case SourceKind.POSTGRES:
             from dpselect.engines.postgres.database import PostgresDatabase
@@ -60,6 +63,10 @@ def open_engine(
             from dpselect.engines.sql.questions_by_group import Engine
 
             return Engine(SparkDatabase, address, **arguments)
+        case SourceKind.IBIS:
+            from dpselect.engines.ibis.engine import IbisEngine
+
+            return IbisEngine(address, **arguments)
         case _:
             from dpselect.engines.duckdb.engine import DuckDBEngine
 

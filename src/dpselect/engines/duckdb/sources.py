@@ -31,6 +31,10 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
     if home is not address and home.kind is SourceKind.POSTGRES:  # a message about an address never shows its password
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
+    if home.kind is SourceKind.IBIS:
+        from dpselect.engines.ibis.scan import IbisScan
+
+        return IbisScan.from_address(home)
     source, table, csv = home.source, home.table, home.csv
     if home.is_lake:
         from dpselect.engines.sources.lake import open_iceberg, open_lake

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from dpselect.errors import DataError, ParameterError, SourceError, came
+from dpselect.errors import DataError, ParameterError, SourceError, came, missing_source_error
 
 T = TypeVar("T")
 Home = tuple[object, str | None]
 """A source and, where it has several, the name of the table that is meant."""
-_MUST = "be an Ibis table over DuckDB, polars or PostgreSQL"
 _ARROW = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
 
 
@@ -41,15 +41,14 @@ def home_of(source: Any, table: str | None) -> Home:
     Over DuckDB and polars an expression stays one. Over PostgreSQL only a table or view is read: Ibis would fetch the
     rows of an expression as Python's values, and one date that Python does not have would make the question fail.
     """
-    if table is not None:
-        raise SourceError("table", "be left out for a table of Ibis", came(table))
+    source = _table_of(source, table)
     backend = _backend(source)
     if backend.name == "polars":
         return _guarded(lambda: backend.compile(source)), None
     if backend.name == "duckdb":
         return _guarded(lambda: _in_duckdb(source, backend))
     if backend.name != "postgres":
-        raise SourceError("source", _MUST, f"one over {backend.name}", _ARROW)
+        return source, None
     operation = source.op()
     if not isinstance(operation, _operations().DatabaseTable):
         hint = f"pass the view that create_view makes of it, or {_ARROW}"
@@ -59,18 +58,19 @@ def home_of(source: Any, table: str | None) -> Home:
     return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
 
 
-def ledger_name(source: Any) -> list[str]:
+def ledger_name(source: Any, table: str | None = None) -> list[str]:
     """Return the name of a table in a ledger: its engine, and a digest of its SQL, in which no row is.
 
     Over polars, where there is no SQL, all are called the same, as frames of polars are.
     """
+    source = _table_of(source, table)
     backend = _backend(source)
     if backend.name == "postgres":
         from dpselect.engines.postgres import address
 
         home, table = home_of(source, None)
         return ["ibis", address.identity(str(home)), str(table)]
-    if backend.name != "duckdb":
+    if backend.name == "polars":
         return ["ibis", backend.name]
     sql = _guarded(lambda: str(backend.compile(source)))
     return ["ibis", backend.name, hashlib.sha256(sql.encode()).hexdigest()]
@@ -86,6 +86,19 @@ def _in_duckdb(source: Any, backend: Any) -> Home:
             return backend.con, ".".join(names)
     source.limit(0).to_pyarrow()  # no row: but with it Ibis hands the expression's own tables and functions over
     return backend.con.sql(backend.compile(source)), None
+
+
+def _table_of(source: Any, name: str | None) -> Any:
+    """Return a table, of that name if the source is a connection of Ibis; only its schema is read."""
+    if hasattr(source, "get_backend"):
+        if name is not None:
+            raise SourceError("table", "be left out for a table of Ibis", came(name))
+        return source
+    if name is None:
+        raise SourceError("table", "name a table of the connection", "nothing", 'dps.Table(connection, "events")')
+    with suppress(Exception):  # whatever it is: a backend may quote what it likes
+        return source.table(name)
+    raise missing_source_error("table", "be a table or view of the connection", repr(name))
 
 
 def _backend(source: Any) -> Any:

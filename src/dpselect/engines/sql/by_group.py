@@ -115,7 +115,14 @@ def top_items_by_group(
             f"SELECT f.g AS g, f.i AS i, f.n AS n, f.item_rank AS item_rank, coalesce(s.users, 0) AS users "
             f"FROM ({top_rows}) AS f LEFT JOIN ({group_users}) AS s ON s.g = f.g"
         )
-    # A name is given where nothing beside it is called so: some databases would take the one for the other.
+    return label_items_by_group(top_rows, group, item, users=users)
+
+
+def label_items_by_group(top_rows: str, group: SqlType, item: SqlType, *, users: bool) -> str:
+    """Compile n, item_rank, users, name and item of rows with g, i, n, item_rank, and users if these are asked for.
+
+    A name is given where nothing beside it is called so: some databases would take the one for the other.
+    """
     users_column = "users" if users else "0 AS users"
     with_item_labels = f"SELECT {item.label_form} AS item, g, n, item_rank, {users_column} FROM ({top_rows}) AS q"
     with_group_columns = f"SELECT item, g AS i, n, item_rank, users FROM ({with_item_labels}) AS r"

@@ -252,7 +252,12 @@ class SqlEngine:
         """
         self.check(domain)
         span = isinstance(domain, Span)
-        counts = self._with_unseen_items(self._compile_scores(self._rows_in_domain(domain), self._items_bound), domain)
+        if self._max_items_per_user is None:
+            counts = self._scores_in_domain(domain)
+        else:
+            counts = self._with_unseen_items(
+                self._compile_scores(self._rows_in_domain(domain), self._items_bound), domain
+            )
         sql = questions.names_and_counts(counts, "i" if span else self._item_type.label_form, listed=not span)
         items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
