@@ -123,8 +123,11 @@ def collected(spark: SparkSession, remote: SparkSession) -> set[int]:
 
 
 def test_what_is_drawn_is_the_same_in_all_of_a_question(remote: SparkSession) -> None:
-    """Its users are new at each read: without a copy two results of one question have none in common."""
-    database = opened(remote.sql("SELECT uuid() AS user, 'i' AS item FROM range(20)"))
+    """Its users are new at each read: without a copy two results of one question have none in common.
+
+    The session is not the first of this process, which PySpark takes copies to be of.
+    """
+    database = opened(remote.newSession().sql("SELECT uuid() AS user, 'i' AS item FROM range(20)"))
     first, second = (database.keep(f"SELECT user, {number} AS n FROM {database.source} AS s") for number in (1, 2))
     assert database.rows(f"SELECT count(*) FROM {first} AS a JOIN {second} AS b ON a.user = b.user") == [(20,)]
     database.close()

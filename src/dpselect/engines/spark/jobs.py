@@ -77,7 +77,9 @@ class SparkWork:
         tags = (*session.getTags(), group) if self.is_connect else ()
 
         def run_in_group() -> T:
-            if not self.is_connect:
+            if self.is_connect:  # PySpark takes a copy to be of the active session, whichever has it
+                cast("Any", session)._set_default_and_active_session(session)
+            else:
                 session.sparkContext.setJobGroup(group, "dpselect")
             for tag in tags:
                 session.addTag(tag)
