@@ -341,13 +341,13 @@ def test_a_table_of_a_connection_by_its_name() -> None:
 def test_an_untested_backend_is_in_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = in_datafusion(ROWS).get_backend()
     unknown = replace(backends.BACKENDS["datafusion"], tested=lambda _connection: False)
-    monkeypatch.setitem(backends.BACKENDS, "datafusion", unknown)
+    monkeypatch.setattr(backends, "BACKENDS", {"datafusion": unknown})
     with pytest.raises(dps.ParameterError, match=r"one over datafusion\nhint: dps.Table\(.*untested=True"):
         data(backend.table("t")).top_k(1, epsilon=8)
     release = data(dps.Table(backend, "t", untested=True)).top_k(1, epsilon=8)
     assert "over datafusion, untested, which is not part of dpselect, read the rows" in " ".join(str(release).split())
     assert "over datafusion, untested" in release.to_json()
-    monkeypatch.delitem(backends.BACKENDS, "datafusion")
+    monkeypatch.setattr(backends, "BACKENDS", {})
     with pytest.raises(dps.ParameterError, match="for whose text no exact form is known"):
         data(dps.Table(backend, "t", untested=True)).top_k(1, epsilon=8)
 
