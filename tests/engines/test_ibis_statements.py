@@ -68,7 +68,7 @@ def written() -> str:
     """All statements of all backends, as they are now."""
     return "\n".join(
         f"-- {name}: {what}\n{compiled(expression, backend)};\n"
-        for name, backend in BACKENDS.items()
+        for name, backend in sorted(BACKENDS.items())
         for what, expression in asked(backend).items()
     )
 
@@ -91,7 +91,7 @@ def test_the_number_of_distinct_values_would_be_an_estimate() -> None:
     table = ibis.table(COLUMNS, name="events")
     estimates = {
         name
-        for name, backend in BACKENDS.items()
+        for name, backend in sorted(BACKENDS.items())
         if ESTIMATE.search(compiled(table.aggregate(n=table.user.nunique()), backend))
     }
     assert estimates == {"clickhouse"}
