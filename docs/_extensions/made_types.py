@@ -20,7 +20,7 @@ from made_methods import table
 
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, item_form, kind
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NULL_TYPE, TEXTS, ZONED, base_type, item_form
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.spark.dialect import spark_type
@@ -129,26 +129,26 @@ def _found(look: Callable[[], Found]) -> Found:
 def _of_duckdb(workspace: Workspace, source: object, table_name: str | None, column: str) -> Found:
     scan = open_scan(workspace, Address.parse(source, table_name))
     sql_type = scan.types(workspace, [column])[column]
-    if kind(sql_type) in (*TEXTS, "ENUM"):
+    if base_type(sql_type) in (*TEXTS, "ENUM"):
         return UNDECLARED, "user, item"
     uses = possible_uses(sql_type)
     if not uses:
         return REFUSED
-    by_text = "item" in uses and sql_type not in (NOTHING, "UUID") and "AS VARCHAR)" in item_form("x", sql_type)
+    by_text = "item" in uses and sql_type not in (NULL_TYPE, "UUID") and "AS VARCHAR)" in item_form("x", sql_type)
     return _meaning(sql_type) + (", named by its text" if by_text else ""), ", ".join(uses)
 
 
 def _of_server(sql_type: SqlType) -> Found:
     if sql_type.is_text:
         return "text; a view casts it", "user, item"
-    uses = ["user", "item", *(["number"] if sql_type.number else [])]
-    uses += ["time"] if sql_type.duckdb and "time" in possible_uses(sql_type.duckdb) else []
-    return _meaning(sql_type.duckdb or sql_type.name), ", ".join(uses)
+    uses = ["user", "item", *(["number"] if sql_type.number_form else [])]
+    uses += ["time"] if sql_type.duckdb_type and "time" in possible_uses(sql_type.duckdb_type) else []
+    return _meaning(sql_type.duckdb_type or sql_type.name), ", ".join(uses)
 
 
 def _meaning(sql_type: str) -> str:
     """What a value is, whatever room a type has for it."""
-    name = kind(sql_type).upper()
+    name = base_type(sql_type).upper()
     if name in INTEGERS:
         return "whole number"
     if name in FLOATS:
