@@ -91,15 +91,16 @@ def max_sum(database: tuple[tuple[int, ...], ...], cutoff: float) -> list[float]
     return weights
 
 
-THREE = (((1,), (0, 1, 2)), 1, (1, 2), 1.25)
-SIX = (((0, 1), (1,), (1, 2), (0, 1), (1, 2)), 0, (0, 1, 2), 2.5)
+ALONE = ((0,), (1,), (2,)) * 15  # as many users as it takes to come near cutoffs that are above a threshold
+THREE = (((1,), (0, 1, 2)), 1, (1, 2), 16.25)
+SIX = (((0, 1), (1,), (1, 2), (0, 1), (1, 2)), 0, (0, 1, 2), 17.5)
 
 
 def moved_by_max_sum() -> list[float]:
     found = []
     for base, place, added, cutoff in (THREE, SIX):
         more = (*base[:place], added, *base[place:])
-        found.append(math.dist(max_sum(base, cutoff), max_sum(more, cutoff)))
+        found.append(math.dist(max_sum((*ALONE, *base), cutoff), max_sum((*ALONE, *more), cutoff)))
     right = PolicyGaussian(epsilon=3, delta="0.3", max_items_per_user=3, alpha=0)
     base, place, added, _ = SIX
     pair = [weights_of(right, one, 3) for one in (base, (*base[:place], added, *base[place:]))]
@@ -117,10 +118,11 @@ def noised_zeros() -> list[float]:
 
 def fractional_cutoff() -> list[float]:
     terms = {"epsilon": ONE, "delta": DELTA}
-    twin = unions.FractionalGreedy(cutoff=Fraction(9, 2), **terms)
-    found = []
+    twin = unions.FractionalGreedy(cutoff=Fraction(33, 2), **terms)
+    assert float(twin.cutoff) > 1 + math.log(1 / (2 * float(DELTA)))
+    alone, found = ((0,), (1,), (2,), (3,)) * 12, []
     for one in (twin, unions.NoisyGreedy(**terms)):
-        laws = [union_law(one, database, 6) for database in (BEFORE, AFTER)]
+        laws = [union_law(one, (*alone, *database), 6) for database in (BEFORE, AFTER)]
         found.append(number(delta_between(*laws, ONE)) / float(DELTA))
     assert found[1] <= 1
     return found[:1]
