@@ -47,10 +47,10 @@ def number(ball: Any) -> float:
     return float(ball.mid())
 
 
-def excess(mechanism: Any, before: tuple[int, ...], after: tuple[int, ...], delta: Fraction = DELTA) -> float:
+def excess(mechanism: Any, before: tuple[int, ...], after: tuple[int, ...]) -> float:
     """The least delta of these two histograms at epsilon 1, over the promised one."""
     laws = cached_laws(mechanism)
-    return number(delta_between(laws(before), laws(after), ONE)) / float(delta)
+    return number(delta_between(laws(before), laws(after), ONE)) / float(DELTA)
 
 
 def users_until_best(counts: tuple[int, ...], chosen: tuple[int, ...]) -> int:
