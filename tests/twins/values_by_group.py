@@ -27,10 +27,10 @@ def in_groups_that_exist(mechanism: Any, exists: Callable[[Any], bool]) -> Calla
 
 def found_for_nothing(query: ChoosePlan) -> ChoosePlan:
     """The union's part of the price is forgotten: what was promised is that of the second step."""
-    table = query.table
-    assert table is not None
-    assert table.finder is not None
-    forgotten = replace(table, privacy=replace(table.privacy, epsilon=table.privacy.epsilon - table.finder.epsilon))
+    groups = query.priced_groups
+    assert groups is not None
+    assert groups.finder is not None
+    forgotten = replace(groups, privacy=replace(groups.privacy, epsilon=groups.privacy.epsilon - groups.finder.epsilon))
     found = replace(query)
-    object.__setattr__(found, "table", forgotten)
+    object.__setattr__(found, "priced_groups", forgotten)
     return found
