@@ -182,7 +182,8 @@ def weigh_by_steps(sets: UserSets, lists: Sequence[tuple[tuple[int, int], ...]])
 
 def largest(shares: Sequence[Shares]) -> Curve:
     """Return the chances of all these curves, each once, ascending: a curve over places in it."""
-    return Curve(np.unique(np.concatenate([curve.chances for _, curve in shares])))
+    chances = np.sort(np.concatenate([curve.chances for _, curve in shares]))
+    return Curve(chances[np.diff(chances, prepend=-1.0) > 0])  # np.unique would import masked arrays, 15 ms
 
 
 def curve_places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
