@@ -125,6 +125,35 @@ def test_curves_are_those_of_slow_halving(t, order, budget, delta):
     assert np.allclose(1 - fast[:n], 1 - slow[:n], rtol=2e-3, atol=0)
 
 
+@pytest.mark.parametrize("moment", [1e-4, 0.01, 0.7, 6, 60])
+@pytest.mark.parametrize("order", [2, 12, 400])
+def test_the_largest_log_odds_between_nodes_have_the_moment_and_no_more(order, moment):
+    """Also next to the corner, and where a cubic would be too steep."""
+    terms = Conditions(order=order, budget=Fraction(moment) / (order - 1), delta=Fraction(1, 100), steps=((1, 1),))
+    (rule,) = renyi_curve._rules(terms, -30.0, 14.0)
+    corner = -both_width(order, moment) / 2
+    for odds in [*np.linspace(-30, 14, 89), *(corner + np.linspace(-0.3, 0.3, 13)).clip(-30, 14)]:
+        with mpmath.workdps(60):
+            p, q = (1 / (1 + mpmath.exp(-x)) for x in (mpmath.mpf(odds), mpmath.mpf(rule.allows(odds, math.inf))))
+            pairs = [(p, q), (q, p)]
+            found = max(
+                mpmath.log(y**order * x ** (1 - order) + (1 - y) ** order * (1 - x) ** (1 - order)) for x, y in pairs
+            )
+        assert 1 - 2e-5 < float(found) / moment <= 1
+
+
+def both_width(order, moment):
+    """How far two coins whose probabilities add up to 1 are apart in log-odds, of this moment."""
+    low, high = 0.0, 800.0
+    for _ in range(80):
+        x = (low + high) / 2
+        p, q = -np.logaddexp(0, x / 2), -np.logaddexp(0, -x / 2)
+        low, high = (
+            (x, high) if np.logaddexp(order * q - (order - 1) * p, order * p - (order - 1) * q) < moment else (low, x)
+        )
+    return low
+
+
 @pytest.mark.parametrize(
     ("epsilon", "delta", "rounds"),
     [(*budget, rounds) for budget, rounds in zip([*BUDGETS, ("0.1", "1e-9")], cycle((1, 3)))],

@@ -22,7 +22,10 @@ Floats = npt.NDArray[np.float64]
 
 SURE = 1 - 2.0**-20  # the curve ends here
 MARGIN = 1e-5  # of a budget, left free so that rounding cannot break a condition
-CLOSE = 1e-7  # how near a proposal comes to what is allowed
+CLOSE = 1e-5  # a last step of a width; what is left is about its square
+NODES = 8  # in a unit of log-odds: cubics between them are nearer than the margin
+STEEP = 0.25  # change of a slope from node to node
+MOST_STEPS = 60
 MAX_WEIGHTS = 400_000  # weights a curve may take
 
 
@@ -85,97 +88,139 @@ def half_weight(conditions: Conditions, longest: int) -> float:
 # ---- proposing --------------------------------------------------------------------------------------------------
 
 
-Coin = tuple[float, float, float]
-"""A probability as log-odds and as the logarithms of itself and of 1 minus itself."""
-
-Width = tuple[float, float]
-"""How far apart in log-odds two coins may be, and the slope by which that was found."""
-
-NEVER: Coin = (-math.inf, -math.inf, 0.0)
-FIRST: Width = (1.0, 2.0)
-
-
 def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
     """Propose, weight by weight, the largest probability that every condition with smaller weights allows."""
-    n, least = conditions.order - 1, conditions.least()
+    least = conditions.least()
     largest_share = max(share for _, share in conditions.steps)
-    rules = [(share, float(n * conditions.budget / t) * (1 - MARGIN)) for t, share in conditions.steps]
     limits = [
         (share, -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN)) for t, share in conditions.steps
     ]
-    highest = {w: _coin(min(p for share, p in limits if share >= w)) for w in range(least, largest_share + 1)}
-    end, coins = _coin(stop), [NEVER] * least
-    widths: dict[int, Width] = {}  # how far apart in log-odds each share's weights were last
-    while coins[-1][0] < end[0] and len(coins) < longest:
-        w = len(coins)
-        coin = coins[-1] if largest_share < w < 2 * least else highest.get(w, end)  # no item has a weight between
-        strictest = 0
-        for i, (share, moment) in enumerate(rules):
-            weight_before = w - share
-            if (
-                weight_before >= least
-                and coins[weight_before][0] < coin[0]
-                and _log_moment(coin, coins[weight_before], n) > moment
-            ):
-                coin, widths[share] = _largest(coins[weight_before], coin, n, moment, widths.get(share, FIRST))
-                strictest = i
-        rules.insert(0, rules.pop(strictest))  # likely the strictest at the next weight too: the others then only agree
-        if coin[0] < coins[-1][0]:  # the curve must not fall: lower what stands above it, and go on from there
-            back = next(i for i in range(w) if coins[i][0] > coin[0])
-            highest |= dict.fromkeys(range(back, w), coin)
-            del coins[back:]
+    highest = {w: _log_odds(min(p for share, p in limits if share >= w)) for w in range(least, largest_share + 1)}
+    end, odds = _log_odds(stop), [-math.inf] * least
+    rules = _rules(conditions, min(highest.values()), end)
+    while odds[-1] < end and len(odds) < longest:
+        w, strictest = len(odds), rules[0]
+        here = odds[-1] if largest_share < w < 2 * least else highest.get(w, end)  # no item has a weight between
+        for rule in rules:
+            if rule.known < here and w - rule.share >= least:
+                rule.known = rule.allows(odds[w - rule.share], here)
+                if rule.known < here:
+                    here, strictest = rule.known, rule
+        if strictest is not rules[0]:  # likely so at the next weight too: the others are then known to allow as much
+            rules.remove(strictest)
+            rules.insert(0, strictest)
+        if here < odds[-1]:  # the curve must not fall: lower what stands above it, and go on from there
+            back = next(i for i in range(w) if odds[i] > here)
+            highest |= dict.fromkeys(range(back, w), here)
+            del odds[back:]
+            for rule in rules:
+                rule.known = -math.inf
         else:
-            coins.append(coin)
-    return [math.exp(log_chance) for _, log_chance, _ in coins]
+            odds.append(here)
+    chances: list[float] = np.exp(_logarithms(np.array(odds[least:]))[0]).tolist()
+    return [0.0] * least + chances
 
 
-def _coin(p: float) -> Coin:
-    return (math.log(p / (1 - p)), math.log(p), math.log1p(-p))
+class _Rule:
+    """The largest log-odds that a share allows above given ones, as cubics in cells of equal width.
 
-
-def _coin_at(odds: float) -> Coin:
-    """Return the coin of these log-odds; what is near 0 of both logarithms is exact to the last digits."""
-    if odds < 0:
-        log_missed = -math.log1p(math.exp(odds))
-        return odds, log_missed + odds, log_missed
-    log_chance = -math.log1p(math.exp(-odds))
-    return odds, log_chance, log_chance - odds
-
-
-def _log_moment(larger: Coin, smaller: Coin, n: int) -> float:
-    """Return (a - 1) times the larger of the two Renyi divergences of order a = n + 1."""
-    _, q, not_q = larger
-    _, p, not_p = smaller
-    up, down = n * (q - p), n * (not_q - not_p)
-    x, y = q + up, not_q + down
-    forth = x + math.log1p(math.exp(y - x)) if x > y else y + math.log1p(math.exp(x - y))
-    x, y = p - up, not_p - down
-    back = x + math.log1p(math.exp(y - x)) if x > y else y + math.log1p(math.exp(x - y))
-    return forth if forth > back else back
-
-
-def _largest(p: Coin, q: Coin, n: int, moment: float, last_width: Width) -> tuple[Coin, Width]:
-    """Return the largest coin above p whose moment against p is within bounds, where that of q is not.
-
-    The root of the moment is nearly linear in the difference x of log-odds, so the secant through the last two points,
-    on logarithmic scales, needs few steps from the x of the weight before.
+    `known` is what it allowed at an earlier weight: at larger ones it allows no less.
     """
-    start, target = p[0], math.log(moment) - CLOSE
-    low, high = 0.0, q[0] - start
-    x, slope = last_width if low < last_width[0] < high else (high / 2, last_width[1])
-    previous = (0.0, 0.0)
-    for step in range(60):
-        value = math.log(_log_moment(_coin_at(start + x), p, n))
-        if step and abs(x / previous[0] - 1) > CLOSE:
-            slope = (value - previous[1]) / (math.log(x) - math.log(previous[0]))
-        new = x * math.exp((target - value) / slope) if slope > 0.5 else high
-        if abs(value - target) <= CLOSE or high - low < CLOSE * x:
-            x = new if low < new < high else x
-            return _coin_at(start + x), (x, slope)
-        low, high = (x, high) if value < target else (low, x)
-        previous = (x, value)
-        x = new if low < new < high else (low + high) / 2
-    return _coin_at(start + low), (low, slope)
+
+    __slots__ = ("corner", "cubics", "first_node", "known", "moment", "n", "share")
+
+    def __init__(
+        self, share: int, moment: float, n: int, corner: float, first_node: float, cubics: list[list[float]]
+    ) -> None:
+        self.share, self.moment, self.n = share, moment, n
+        self.corner, self.first_node, self.cubics = corner, first_node, cubics
+        self.known = -math.inf
+
+    def allows(self, odds: float, enough: float) -> float:
+        """Return the largest log-odds above these, or less that is `enough`."""
+        place = (odds - self.first_node) * NODES
+        cell = int(place)
+        c0, c1, c2, c3 = self.cubics[cell]
+        if c0 >= enough:
+            return c0
+        z = place - cell
+        allowed = c0 + z * (c1 + z * (c2 + z * c3))
+        return self._exactly(odds) if math.isnan(allowed) else allowed
+
+    def _exactly(self, odds: float) -> float:
+        above = odds >= self.corner
+        base = np.array(-odds if above else odds)
+        return odds + float(_widths(np.array(self.moment), self.n, base, float(above))[0])
+
+
+def _rules(conditions: Conditions, low: float, high: float) -> list[_Rule]:
+    """Return the rules of all steps, for log-odds between these.
+
+    The divergence of the larger probability from the smaller is the larger of the two while they add up to less than 1;
+    then it is the other, that of the same two coins by their tails. There is a corner where they add up to 1, so a node
+    is put there. Elsewhere what is allowed is smooth, and a cubic has the values and slopes at both ends of its cell;
+    where it is too steep for one, the cubic is NaN but for the value at the lower end.
+    """
+    n = conditions.order - 1
+    moments = np.array([[float(n * conditions.budget / t) * (1 - MARGIN)] for t, _ in conditions.steps])
+    corner = -_widths(moments, n, np.zeros_like(moments), 0.5)[0] / 2
+    before = np.ceil((corner - low) * NODES) + 1  # cells below the corner
+    number = np.arange(math.ceil((high - low) * NODES) + 4)
+    nodes, above = corner + (number - before) / NODES, number >= before
+    widths, slopes = _widths(moments, n, np.where(above, -nodes, nodes), above.astype(np.float64))
+    allowed, slopes = nodes + widths, np.where(above, 1 / slopes, slopes)
+    left, right = slopes[:, :-1], np.where(number == before, 1 / slopes, slopes)[:, 1:]
+    left, right = (np.where(np.abs(left - right) < STEEP, slope / NODES, np.nan) for slope in (left, right))
+    rise = np.diff(allowed)
+    cubics = np.stack([allowed[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=-1)
+    columns = (column[:, 0].tolist() for column in (moments, corner, nodes))
+    return [
+        _Rule(share, moment, n, corner_of_share, first_node, of_share)
+        for (_, share), moment, corner_of_share, first_node, of_share in zip(
+            conditions.steps, *columns, cubics.tolist(), strict=True
+        )
+    ]
+
+
+def _widths(moments: Floats, n: int, base: Floats, below: Floats | float) -> tuple[Floats, Floats]:
+    """Return x for which the log-odds base - below x and base + (1 - below) x have these moments.
+
+    And how fast the larger one grows with the smaller one for the same moment. Newton's method, on logarithmic scales:
+    the moment grows with the square of x first, and in proportion to x at last.
+    """
+    log_chance, log_missed = _logarithms(base)
+    ratio = np.expm1(moments) * (n + 1) / n * np.exp(-log_chance - log_missed)
+    x = np.log1p(ratio + np.sqrt(2 * ratio)) / (n + 1)  # close where moments are small, and where chances are
+    for _ in range(MOST_STEPS):
+        (p, not_p), (q, not_q) = _logarithms(base - below * x), _logarithms(base + (1 - below) * x)
+        heads, tails = q + n * (q - p), not_q + n * (not_q - not_p)
+        moment = np.logaddexp(heads, tails)
+        heads, tails = np.exp(heads - moment), np.exp(tails - moment)
+        by_larger = (n + 1) * (heads * np.exp(not_q) - tails * np.exp(q))
+        by_smaller = -n * (heads * np.exp(not_p) - tails * np.exp(p))
+        step = np.log(moments / moment) * moment / (x * ((1 - below) * by_larger - below * by_smaller))
+        x = x * np.exp(np.minimum(np.maximum(step, -1), 1))
+        if np.abs(step).max() < CLOSE:
+            break
+    return x, -by_smaller / by_larger
+
+
+def _allowed(odds: float, n: int, moment: float) -> float:
+    """Return the largest log-odds that these allow, which is either by heads or by tails."""
+    by_heads, by_tails = (
+        float(_widths(np.array(moment), n, np.array(base), below)[0]) for base, below in ((odds, 0.0), (-odds, 1.0))
+    )
+    return odds + min(by_heads, by_tails)
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def _logarithms(odds: Floats) -> tuple[Floats, Floats]:
+    """Return those of the probabilities of these log-odds, and of the rest of 1."""
+    rest = np.log1p(np.exp(-np.abs(odds)))
+    return np.minimum(odds, 0) - rest, np.minimum(-odds, 0) - rest
 
 
 # ---- checking ---------------------------------------------------------------------------------------------------
