@@ -33,7 +33,7 @@ class GatewayAddress:
 def parse_address(url: object, *, insecure: bool = False) -> GatewayAddress:
     """Parse the address of a gateway. A token must not travel in the open, unless somebody says so.
 
-    >>> print(address_of("https://gateway.example.org/"), address_of("http://127.0.0.1:8080"))
+    >>> print(parse_address("https://gateway.example.org/"), parse_address("http://127.0.0.1:8080"))
     https://gateway.example.org http://127.0.0.1:8080
     """
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:

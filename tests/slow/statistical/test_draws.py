@@ -140,8 +140,8 @@ def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
 
 
 def test_a_window_that_reaches_further_for_more_keeps_the_distribution(monkeypatch, draws):
-    """ScannableColumns as above, and growing from two candidates on: three groups inside, two beyond."""
-    for name, value in (("FAR", 1), ("FAR_BITS", 1), ("MANY_BITS", 2)):
+    """Narrowed as above, and growing from two candidates on: three groups inside, two beyond."""
+    for name, value in (("MIN_FAR_EXPONENT", 1), ("MIN_FAR_BITS", 1), ("MAX_FAR_CANDIDATE_BITS", 2)):
         monkeypatch.setattr(f"dpselect.draws.peeling.{name}", value)
 
     def question(rate):
