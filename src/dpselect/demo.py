@@ -73,7 +73,7 @@ def write_listening_events(path: Path, users: int = 100_000, seed: int = 7) -> i
 
 
 def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArray[Any]]:
-    """Return one row per play: user, artist, country, minutes; about 22 rows for each user.
+    """Return one row per play: user, artist, country, minutes; about 22 rows for each user if there are many users.
 
     Every user has a list of artists of their own and returns to the first ones of it most often, so the
     same (user, artist) occurs many times; each list is drawn from the popularity in the user's country.

@@ -104,7 +104,7 @@ class AnySteps:
 
 @dataclass(frozen=True)
 class Steps(AnySteps):
-    """Steps with an epsilon of their own and no delta: all that the mechanisms here are made of."""
+    """Steps with an epsilon of their own and no delta."""
 
     value: Value
 
@@ -147,8 +147,13 @@ class Privacy:
 
     @property
     def bounded_range(self) -> BoundedRange | None:
-        """Bounded range of a call that is one single such step, None for others."""
-        if len(self.steps) == 1 and self.steps[0].times == 1 and isinstance(self.steps[0].value, BoundedRange):
+        """Bounded range of a call that is one single such step; None for others, and where something may fail."""
+        if (
+            not self.failure
+            and len(self.steps) == 1
+            and self.steps[0].times == 1
+            and isinstance(self.steps[0].value, BoundedRange)
+        ):
             return self.steps[0].value
         return None
 

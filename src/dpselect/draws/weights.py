@@ -38,7 +38,7 @@ class Weights:
         if not MIN_RATE < self.rate < MAX_RATE:
             raise ParameterError("epsilon / sensitivity", "be between 2^-900 and 2^900", "a value outside")
         if self.factors is not None and not all(MIN_RATE < f < MAX_RATE for f in _distinct_factors(self.factors)):
-            raise ParameterError("delta", "be at least 2^-900", "a smaller value")
+            raise ParameterError("factors", "be between 2^-900 and 2^900", "a value outside")
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -80,9 +80,10 @@ class Weights:
         return _nearest_float(self.rate * (reference - self.score(group)))
 
     def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
-        """Compute rate * (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
+        """Compute rate * (reference - score) in floats, three roundings away from exact: difference, rate and product.
 
-        No score may be above the reference.
+        The relative error is below 2^-51, but of a product that is no normal number: that is below 2^-1021 and so is
+        its error, where `decay` allows 2^-39. No score may be above the reference.
         """
         scores, rate = self.scores[groups], float(self.rate)
         if scores.dtype == np.int64:  # modulo 2^64 the difference is exact, whatever its size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -175,8 +174,11 @@ def union_rows(
                     raise
                 sentences.append(f"{method} is left out: threshold must {error.must}.")
                 continue
-            with contextlib.suppress(ParameterError):
+            try:
                 mechanism = terms.make(method, epsilon) if _is_quick(method, epsilon, terms) else None
+            except ParameterError as error:
+                if error.parameter != "epsilon":
+                    raise
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue

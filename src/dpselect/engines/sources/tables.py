@@ -85,8 +85,14 @@ def is_remote(source: object) -> bool:
 
 
 def redact_address(address: str) -> str:
-    """Return an address without what may be a secret: all before an @, for a key may hold a / not written as %2F."""
+    """Return an address without what may be a secret: all before an @, and all from a query, fragment or option on.
+
+    A password may hold a character that should be written as %2F, %3F, %23 or %3B. So where an @ comes after the first
+    such character, what is before it may be half a password: only the scheme is left.
+    """
     public = re.split("[?#;]|%3f", address, maxsplit=1, flags=re.IGNORECASE)[0]
+    if re.search("@|%40", address[len(public) :]):
+        return "".join(public.partition("//")[:2])
     return re.sub("//.*(@|%40)", "//", public, flags=re.DOTALL)
 
 

@@ -20,6 +20,7 @@ from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import (
     FINEST,
+    LARGEST_GUESSED_DELTA,
     PRECISION,
     GaussianTail,
     gaussian_tail,
@@ -159,5 +160,5 @@ def _guess(deviation: Fraction, epsilon: Fraction, delta: Fraction, max_items: i
         remaining = float((enclose(delta) - _noise(deviation, epsilon, max_items - new)).lower())
     if remaining <= 0:
         return Fraction(1)
-    per_item = -math.expm1(math.log1p(-remaining) / new)
+    per_item = -math.expm1(math.log1p(-min(remaining, LARGEST_GUESSED_DELTA)) / new)
     return 1 - Fraction(float(deviation) * NormalDist().inv_cdf(per_item))

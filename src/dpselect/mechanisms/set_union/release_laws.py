@@ -154,6 +154,7 @@ def geometric(epsilon: Fraction, delta: Fraction) -> Geometric:
 
 PRECISION = 128
 FINEST = Fraction(1, 2**42)  # what a guess is raised by, as a part of itself
+LARGEST_GUESSED_DELTA = 1 - 2.0**-40  # of a larger one the threshold is this one's, which is higher
 GUESSES = 512  # numbers of items at which floats look for the largest threshold
 WIDEST = 2**50  # noise of a rate below 1 / WIDEST could leave 64 bits
 
@@ -162,7 +163,7 @@ Tail = LaplaceTail | GaussianTail
 
 
 def root_up(square: Fraction) -> Fraction:
-    """Return a rational just above the square root, to eighteen digits or more."""
+    """Return a rational above the square root, by at most 2^-63."""
     scale = 2**128
     return Fraction(math.isqrt(math.ceil(square * scale)) + 1, 2**64)
 
@@ -237,7 +238,9 @@ def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> 
 
 def new_item_bound(delta: Fraction, t: int) -> arb:
     """Return q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
-    return -((-enclose(delta)).log1p() / t).expm1()
+    # A delta near 1 may round to 1, of whose complement there is no logarithm.
+    log_of_rest = (-enclose(delta)).log1p() if 2 * delta <= 1 else enclose(1 - delta).log()
+    return -(log_of_rest / t).expm1()
 
 
 def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
@@ -272,12 +275,13 @@ def sample_sizes(largest: int) -> list[int]:
 
 def _guess(tail: Callable[[Fraction], Tail], delta: Fraction, t: int, share: Fraction) -> Fraction:
     """Return a number near the threshold that t new items of this share ask for."""
-    q = -math.expm1(math.log1p(-float(delta)) / t)
+    log_of_rest = math.log1p(-min(float(delta), LARGEST_GUESSED_DELTA))
+    q = -math.expm1(log_of_rest / t)
     noise = tail(Fraction(0))
     if isinstance(noise, GaussianTail):
         gap = -float(noise.deviation) * NormalDist().inv_cdf(q)
     elif q <= 0.5:
         gap = -math.log(2 * q) / float(noise.rate)
     else:
-        gap = (math.log(2) + math.log1p(-float(delta)) / t) / float(noise.rate)  # the tail is above one half
+        gap = (math.log(2) + log_of_rest / t) / float(noise.rate)  # the tail is above one half
     return share + Fraction(gap)

@@ -177,7 +177,8 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
     set_fields(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
     if terms.bottom(k_bar) >= MAX_RATE:  # which no draw could weigh, when rows had been read
-        raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
+        must, hint = f"leave more than {terms.swaps(k_bar)} * 2^-900 for unknown items", "raise delta, or lower k_bar"
+        raise ParameterError("delta", must, "no more", hint)
     set_fields(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
 
 

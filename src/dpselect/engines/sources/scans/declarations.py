@@ -130,17 +130,21 @@ def time_type(zone: object = None, format: object = None, unit: object = None) -
         hint = "TimeText(zone='Europe/Berlin'), TimeText(format='%d.%m.%Y'), TimeText(unit='ms')"
         raise ParameterError("zone", "be given, or format or unit", "none of them", hint)
     if unit is not None:
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise ParameterError("unit", f"be one of {', '.join(UNITS)}", came(unit))
         if zone is not None or format is not None:
             raise ParameterError("unit", "be given alone: such numbers count from 1970 on in UTC", came(unit))
-        return DeclaredType(ZONED, unit=str(unit))
+        return DeclaredType(ZONED, unit=unit)
     checked = None if zone is None else parse_timezone(zone)
     if format is None:
         return DeclaredType(ZONED, zone=checked)
     pattern_of_format(format)
-    has_zone = "%z" in str(format)
-    return DeclaredType(ZONED if has_zone or zone is not None else "TIMESTAMP", zone=checked, format=str(format))
+    if has_zone(str(format)) and zone is not None:
+        hint = f"TimeText(format={str(format)!r}): %z says the zone of each text"
+        raise ParameterError("zone", "be left out if format has %z", came(zone), hint)
+    return DeclaredType(
+        ZONED if has_zone(str(format)) or zone is not None else "TIMESTAMP", zone=checked, format=str(format)
+    )
 
 
 # The letters of a format, each with a pattern of its texts. Numbers that touch each other have all of their digits, or
@@ -153,6 +157,11 @@ _FORMATS: Mapping[str, str] = {
 _NUMBERS = {"%Y": "[0-9]{4}", "%m": "(0[1-9]|1[0-2])", "%d": "(0[1-9]|[12][0-9]|3[01])", "%H": "([01][0-9]|2[0-3])",
             "%I": "(0[1-9]|1[0-2])", "%M": "[0-5][0-9]", "%S": "[0-5][0-9]", "%f": "[0-9]{6}"}  # fmt: skip
 _DAY_OF = ("%Y", ("%m", "%b", "%B"), "%d")
+
+
+def has_zone(format: str) -> bool:
+    """Return whether texts of a format say their zone; %%z is the two letters %z."""
+    return "%z" in re.findall("%.", format, re.DOTALL)
 
 
 def pattern_of_format(format: object) -> str:

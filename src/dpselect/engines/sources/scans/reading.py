@@ -157,7 +157,7 @@ def _fits(text: str, pattern: str, sql: str) -> str:
 
 def _in_format(text: str, declared: DeclaredType) -> str:
     parsed = f"try_strptime({text}, {literal(declared.format or '')})"
-    if declared.zone is not None and "%z" not in (declared.format or ""):
+    if declared.zone is not None:
         return f"TRY({parsed} AT TIME ZONE {literal(declared.zone)})"
     return parsed
 
