@@ -168,6 +168,19 @@ def test_an_epsilon_that_is_too_small_for_one_mechanism_is_said():
         plan(dps.Union(), dps.Population(500, items=50), max_items_per_user=5, epsilon="0.001", methods="renyi-shaped")
 
 
+def test_another_parameter_that_does_not_fit_is_named_and_is_no_small_epsilon():
+    asked = {"max_items_per_user": 5, "epsilon": 1, "delta": "1e-120"}
+    found = plan(dps.Union(), dps.Population(500, items=50), **asked, methods=["renyi-shaped", "count-laplace"])
+    assert [row.method for row in found] == ["count-laplace"]
+    assert "renyi-shaped is left out: delta must be at least 1e-100." in found.sentences
+    with pytest.raises(dps.ParameterError, match="delta must be at least 1e-100"):
+        plan(dps.Union(), dps.Population(500, items=50), **asked, methods="renyi-shaped")
+    asked |= {"max_items_per_user": 2**31, "delta": "1e-6"}
+    for methods in ("count-laplace", ["count-laplace", "weighted-gaussian"]):
+        with pytest.raises(dps.ParameterError, match=r"max_items_per_user must be at most 2\^30"):
+            plan(dps.Union(), dps.Population(500, items=50), **asked, methods=methods)
+
+
 # ---- the population ----------------------------------------------------------------------------------------------
 
 

@@ -55,7 +55,7 @@ def display_name(source: object) -> str:
 def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, bool]:
     """Return what identifies a source in a ledger, and whether that fixes its rows. Most frames have only a name.
 
-    Where somebody `named` the rows, a table in memory has no name of its own, which would be another in each process.
+    Where somebody named the rows, a table in memory has no name of its own, which would be another in each process.
     """
     source = address.source
     match address.kind:
@@ -133,7 +133,11 @@ def _remote(address: str) -> str:
 
 
 def file_bytes(source: object) -> int:
-    """Return the total bytes of the files of a source, for its owner; 0 for what is no file."""
+    """Return the total bytes of the files that DuckDB reads of a source, for its owner; 0 for all other sources.
+
+    SQLite and Iceberg, which no gateway reads, are not measured. Nor are prepared data: their file holds counts beside
+    the rows, and both packed, so that its size says nothing of the bytes of the rows.
+    """
     files = _files(source)
     if files is None or files.kind == "prepared":
         return 0
@@ -162,7 +166,11 @@ def _stamp(path: str) -> Json:
 
 
 def name_of(source: object) -> str | None:
-    """Return the name of a table or a batch of PyArrow's, which no method changes; None for everything else."""
+    """Return the name of a table or a batch of PyArrow's, which none of their methods changes; None for all else.
+
+    Where its memory is that of a NumPy array, whoever changes the array changes a table of the same name: a repeated
+    question then has the stored answer, of the rows before, and nothing of the new ones is told.
+    """
     import pyarrow as pa
 
     table = Address.parse(source).source

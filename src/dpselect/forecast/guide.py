@@ -174,7 +174,7 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
     rows = tuple(
         union.union_rows(terms, crowd_data, method_names, trial.epsilons, trial.report_progress, refused, notes)
     )
-    if not rows and notes:
+    if not rows and notes and terms.threshold is not None:
         raise ParameterError("threshold", f"be larger for {', '.join(method_names)}", terms.threshold)
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(method_names)}", "smaller values")

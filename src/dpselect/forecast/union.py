@@ -19,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, Floats, expected_counts, release_probabilities, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.mechanisms import CountLaplace, SetUnion, TruncatedGeometric
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import LEAST_DELTA, has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
 from dpselect.queries.union.bounded_union import BoundedUnion
@@ -93,10 +93,12 @@ def applicable_methods(max_items: int | None, *, users: bool) -> list[str]:
 
 
 def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
-    """Return whether the mechanism is made within a second or two."""
+    """Return whether this epsilon is large enough for a mechanism that is made within a second or two."""
     max_items = terms.max_items_per_user
+    if method != "renyi-shaped" or max_items is None or terms.delta < LEAST_DELTA:  # the mechanism refuses such a delta
+        return True
     share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
-    return method != "renyi-shaped" or (max_items is not None and has_curve(epsilon, terms.delta, max_items, share))
+    return has_curve(epsilon, terms.delta, max_items, share)
 
 
 def _needs_bound(method: str) -> bool:
@@ -159,10 +161,13 @@ def union_rows(
 ) -> Iterator[ForecastRow]:
     """Yield a row for each method and epsilon; an epsilon of None follows from `threshold`.
 
-    Epsilons that a method cannot have are added to `refused`; sentences about methods that cannot promise `threshold`
-    are appended to `sentences`.
+    Epsilons that are too small for a method are added to `refused`; sentences about methods that cannot promise
+    `threshold`, or have another parameter that does not fit, are appended to `sentences`. Where no method fits, the
+    ParameterError is raised.
     """
     total = len(method_names) * len(epsilons)
+    wrong_parameter: ParameterError | None = None
+    has_row = False
     for method_index, method in enumerate(method_names):
         for epsilon_index, requested_epsilon in enumerate(epsilons):
             report_progress((method_index * len(epsilons) + epsilon_index) / total)
@@ -178,7 +183,12 @@ def union_rows(
                 mechanism = terms.make(method, epsilon) if _is_quick(method, epsilon, terms) else None
             except ParameterError as error:
                 if error.parameter != "epsilon":
-                    raise
+                    if len(method_names) == 1:
+                        raise
+                    wrong_parameter = error
+                    sentence = f"{method} is left out: {error.parameter} must {error.must}."
+                    sentences += [] if sentence in sentences else [sentence]
+                    continue
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
@@ -188,7 +198,10 @@ def union_rows(
                 row = (_forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
                     method, epsilon, mechanism, crowd_data
                 )
+            has_row = True
             yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
+    if wrong_parameter is not None and not has_row:
+        raise wrong_parameter
 
 
 def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, averages: Averages) -> ForecastRow:

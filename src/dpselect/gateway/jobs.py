@@ -21,7 +21,7 @@ class JobState(StrEnum):
     ANSWERED = "answered"
     REFUSED = "refused"  # the budget does not suffice, or the schema does not fit: nothing was charged
     FAILED = "failed"  # it began and could not be answered; its ceiling may be charged
-    LOST = "lost"  # the server died while rows may have been read: its ceiling is charged; or an older copy of the ledger lacks its answer
+    LOST = "lost"  # rows may have been read before its server died: charged; or the ledger that was put back lacks it
     CANCELLED = "cancelled"
     REJECTED = "rejected"  # who had to agree did not
 
