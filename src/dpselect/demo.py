@@ -1,6 +1,6 @@
 """The example data: invented listening events, the same on every machine for the same seed.
 
-Nothing here is secret and nothing here serves privacy, so it does not ask `draws`: it computes its numbers by
+Nothing here is secret and nothing here serves privacy, so it does not ask `dpselect.draws`: it computes its numbers by
 hashing counters (splitmix64). Only operations with one possible answer are used: integer arithmetic, and
 float additions, multiplications and divisions, which IEEE 754 rounds in one way. No exp, log or power, whose
 last bit differs between machines.

@@ -73,7 +73,7 @@ def _largest(total: Callable[[Fraction], Fraction], low: Fraction, high: Fractio
     """Return the last grid point from `low`, taken to fit, to `high`, which does not, with total(x) <= limit.
 
     A total is close to a power of x, so the next point is where the line through both ends, on the logarithms, meets
-    `most`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
+    `limit`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
     """
 
     def point(node: int) -> Fraction:
@@ -238,7 +238,7 @@ def priced(
 ) -> Privacy:
     """Return the privacy of steps calibrated to a `requested` epsilon, or of steps whose total is computed (None).
 
-    Where basic composition suffices, no delta is used. Steps whose sum is above `wanted` were calibrated with delta,
+    Where basic composition suffices, no delta is used. Steps whose sum is above `requested` were calibrated with delta,
     so delta is stated, however little it saved; and so it is where there is Gaussian noise.
     """
     plain = [step for step in steps if isinstance(step, Steps)]

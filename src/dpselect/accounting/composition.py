@@ -1,6 +1,6 @@
 """Composition: the total epsilon of adaptive steps at a given delta, rounded outward.
 
-The numbers are computed with balls (`reals`) and the upper end is returned, so rounding never understates a total.
+The numbers are computed with balls and the upper end is returned, so rounding never understates a total.
 Every bound holds for adaptive steps whose kinds, epsilons and number are fixed beforehand, which is what peeling
 needs. If these too are chosen adaptively (a privacy filter), only three hold, up to a total fixed beforehand: basic,
 zCDP, and Rényi at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023).

@@ -58,7 +58,7 @@ def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list
 class Peel:
     """A run of peeling, which keeps the order, the candidates taken so far, and the table in use."""
 
-    # The table, made anew for what remains: from the position `first` to `end`, in units of 2^scale / e^shift.
+    # The table, made anew for what remains: up to the position `window_end`, in units of 2^scale / e^shift.
     best_score: int | Fraction
     window_end: int
     copies_left: npt.NDArray[np.int64] | npt.NDArray[np.object_]

@@ -83,7 +83,7 @@ class Weights:
         """Compute rate * (reference - score) in floats, three roundings away from exact: difference, rate and product.
 
         The relative error is below 2^-51, but of a product that is no normal number: that is below 2^-1021 and so is
-        its error, where `decay` allows 2^-39. No score may be above the reference.
+        its error, where `float_exp.decay` allows 2^-39. No score may be above the reference.
         """
         scores, rate = self.scores[groups], float(self.rate)
         if scores.dtype == np.int64:  # modulo 2^64 the difference is exact, whatever its size

@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Sized)
 
 
 class SqlPairs:
-    """The distinct pairs of users and items in a database, for `mechanisms.set_union.grouped`.
+    """The distinct pairs of users and items in a database, for `mechanisms.set_union.by_weight`.
 
     With `gains` the pairs are of the users with w = 1; those with w = -1 are subtracted from the numbers of users.
     """

@@ -192,7 +192,7 @@ def laplace_tail(rate: Fraction, delta: Fraction, max_items: int, share: Share) 
 def discrete_laplace_tail(rate: Fraction, delta: Fraction, max_items: int) -> DiscreteLaplaceTail:
     """Return whole Laplace noise of this rate, and the least threshold of 2 or more for that many new items of 1 each.
 
-    It is near 1 + ln(1 / ((1 + q) q(most))) / rate, with q = e^-rate; q(most) is that of `one_of`.
+    It is near 1 + ln(1 / ((1 + q) b)) / rate, with q = e^-rate and b the `new_item_bound` of `max_items`.
     """
     if rate < Fraction(1, WIDEST):
         raise ParameterError("epsilon", "be large enough for noise of a rate above 2^-50", "a smaller value")
