@@ -41,7 +41,7 @@ COUNTRIES = {
     "Iceland": 1,
 }
 # How much more an artist is played at home.
-HOME = 6
+HOME_FACTOR = 6
 
 ADJECTIVES = """
     Amber Borrowed Brass Copper Crooked Drowsy Eleventh Folded Frosted Gilded Hasty Hollow Humble Inland
@@ -121,7 +121,7 @@ def favourites(country: Integers, words: Words, seed: int) -> Integers:
     ]
     popularity = 50_000_000 // (ranks + 30) * 2_000 // (ranks + 2_000)
     at_home = home == np.arange(len(COUNTRIES))[:, None]
-    tables = np.cumsum(np.where(at_home, HOME * popularity, popularity), axis=1)
+    tables = np.cumsum(np.where(at_home, HOME_FACTOR * popularity, popularity), axis=1)
     # One sorted table of all countries, each shifted beyond the one before: one search finds every artist.
     shift = np.arange(len(COUNTRIES), dtype=np.int64) << 32
     targets = integers_below(tables[:, -1][country], words) + shift[country]

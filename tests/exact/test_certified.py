@@ -132,7 +132,7 @@ def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch
     weights = SHAPES["a domain of 10^30"]
     monkeypatch.setattr(Reach, "for_candidates", lambda _: Reach(MIN_FAR_EXPONENT, MIN_FAR_BITS))
     peel = Peel(SeededDraws(1), weights, 1)
-    peel._build(weights.candidates)
+    peel._build(weights.candidate_count)
     assert accepted(peel, weights) < 2.0**-30
 
 
@@ -141,7 +141,7 @@ def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monke
     weights = Weights(np.array([60, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
     monkeypatch.setattr(Reach, "for_candidates", lambda n: Reach(MIN_FAR_EXPONENT, MIN_FAR_BITS + n.bit_length() - 40))
     peel = Peel(SeededDraws(1), weights, 1)
-    peel._build(weights.candidates)
+    peel._build(weights.candidate_count)
     assert lower(peel._acceptance(1, peel.far_candidates, peel.total_mass - peel.table_mass).ball(128)) > 1
 
 
@@ -183,7 +183,7 @@ def test_a_table_without_its_slack_would_be_refused():
     """The twin: integers rounded down, not up, ask for acceptance above 1."""
     weights = SHAPES["ties"]
     peel = Peel(SeededDraws(1), weights, 1)
-    peel._build(weights.candidates)
+    peel._build(weights.candidate_count)
     low = [int(m * (1 - 2.0**-30)) for m in peel.table]
     assert any(upper(peel._acceptance(p, 1, low[p]).ball(128)) > 1 for p in range(peel.window_end))
 

@@ -30,7 +30,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     geometric,
     new_item_bound,
     root_up,
-    threshold,
+    certified_threshold,
 )
 from dpselect.mechanisms.set_union.renyi_curve import _moment
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
@@ -116,7 +116,7 @@ def test_the_gaussian_delta_is_the_integral_of_the_excess():
 @pytest.mark.parametrize("tail", [lambda r: LaplaceTail(r, Fraction(3)), lambda r: GaussianTail(r, Fraction(2))])
 def test_a_threshold_holds_for_every_number_of_items_and_no_lower_one_does(most, delta, tail):
     delta = Fraction(delta)
-    found = threshold(tail, delta, most, even_up)
+    found = certified_threshold(tail, delta, most, even_up)
     for t in range(1, most + 1, max(most // 200, 1)):
         q = -math.expm1(math.log1p(-float(delta)) / t)
         assert float(tail(found).at(even_up(t)).ball(64).mid()) <= q * (1 + 1e-9)

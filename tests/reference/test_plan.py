@@ -45,7 +45,7 @@ def rows(question, like=None, **given):
 
 def of_counts(has, most, method):
     """A union's row at epsilon 1, of users of COUNTS who have so many items each."""
-    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
+    mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
     counts = np.array(COUNTS, dtype=float)
     world = union.Averages(Released(counts=counts, items=len(counts), items_per_user=has))
     return mechanism, union.forecast_by_formula(method, Fraction(1), mechanism, world)
@@ -123,7 +123,7 @@ def test_expected_items_are_what_real_calls_return(method, monkeypatch):
     monkeypatch.setattr(union, "ORDERS_DRAWN", 20)
     sets = CROWD.sets(SeededDraws(5))
     sample = union.Sample(sets, SeededDraws(6))
-    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
+    mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
     row = union.forecast_by_users(method, Fraction(1), mechanism, sample)
     draws = SeededDraws(7)
     found = [len(mechanism(sets, draws=draws)) for _ in range(40)]
@@ -137,7 +137,7 @@ def test_formulas_are_near_invented_users():
     population = Zipf(users=20_000, items=3000, items_per_user=6.0, skew=1.1)
     sample = union.Sample(population.sets(SeededDraws(2)), SeededDraws(3))
     for method in union.SUM_METHODS:
-        mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
+        mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
         one = union.forecast_by_formula(method, Fraction(1), mechanism, union.Averages(population))
         other = union.forecast_by_users(method, Fraction(1), mechanism, sample)
         assert one.items == pytest.approx(other.items, rel=0.05), method

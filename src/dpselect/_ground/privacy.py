@@ -71,7 +71,7 @@ class ZCDP:
 
 
 @dataclass(frozen=True)
-class Concentrated(ZCDP):
+class ConcentratedUnlessItFails(ZCDP):
     """The guarantee of rho-zCDP, and P(o) <= e^epsilon P'(o) but for a failure that is counted apart."""
 
     epsilon: Fraction
@@ -113,14 +113,14 @@ class Steps(AnySteps):
 class NoiseSteps(AnySteps):
     """Steps with an epsilon of their own beside which something may fail: Gaussian noise after picks."""
 
-    value: Concentrated
+    value: ConcentratedUnlessItFails
 
 
 SpentSteps = Steps | NoiseSteps
 """Steps that an answer spent: each has an epsilon that adds up."""
 
 
-Plan = Callable[[Fraction], Sequence[Steps]]
+StepsOfPick = Callable[[Fraction], Sequence[Steps]]
 """A function from the epsilon of one pick to all steps of a call."""
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange, Plan, PureDP, Steps, total_rho
+from dpselect._ground.privacy import BoundedRange, StepsOfPick, PureDP, Steps, total_rho
 from dpselect._ground.reals import enclose, upper
 
 Values = npt.NDArray[np.float64]
@@ -226,7 +226,7 @@ def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int
         return min(total, upper(enclose((node - 1) * grid.step) + part.log1p()))
 
 
-def largest_adaptive_pick(plan: Plan, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
+def largest_adaptive_pick(plan: StepsOfPick, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
     """Return a larger x than `low` for which `adaptive_epsilon(plan(x), delta)` is certified not to exceed `epsilon`.
 
     `low` itself is returned for more than `MOST_STEPS` steps, and where the optimum leaves less than 1 % to gain.

@@ -41,7 +41,7 @@ SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (_methods_by_rule(rule) for rule in
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnionForecast:
+class UnionForecastTerms:
     """The parameters of a forecast of a set union."""
 
     delta: Fraction
@@ -68,7 +68,7 @@ class UnionForecast:
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
         return BoundedUnion.with_bound(plan, plan.max_items_per_user)
 
-    def width(self, method: str, epsilon: Fraction) -> int:
+    def half_width(self, method: str, epsilon: Fraction) -> int:
         """Return the half width of the 95 % interval of its counts."""
         half_width: Any = self.make_bounded_union(method, epsilon).accuracy().numbers["width_of_counts"]
         return int(half_width)
@@ -92,7 +92,7 @@ def applicable_methods(max_items: int | None, *, users: bool) -> list[str]:
     return [name for name in candidates if max_items is not None or not _needs_bound(name)]
 
 
-def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
+def _is_quick(method: str, epsilon: Fraction, terms: UnionForecastTerms) -> bool:
     """Return whether this epsilon is large enough for a mechanism that is made within a second or two."""
     max_items = terms.max_items_per_user
     if method != "renyi-shaped" or max_items is None or terms.delta < LEAST_DELTA:  # the mechanism refuses such a delta
@@ -122,7 +122,7 @@ class Sample:
         return self.bounded_sets[key]
 
     @cached_property
-    def users(self) -> Floats:
+    def users_per_item(self) -> Floats:
         """The number of users of each item, before any bound."""
         return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
 
@@ -135,7 +135,7 @@ class Averages:
     weights_by_method: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
-    def users(self) -> Floats:
+    def users_per_item(self) -> Floats:
         """The expected number of users of each item, before any bound."""
         return expected_counts(self.crowd, None)
 
@@ -151,7 +151,7 @@ class Averages:
 
 
 def union_rows(
-    terms: UnionForecast,
+    terms: UnionForecastTerms,
     crowd_data: Sample | Averages,
     method_names: Sequence[str],
     epsilons: Sequence[Fraction | None],
@@ -199,7 +199,7 @@ def union_rows(
                     method, epsilon, mechanism, crowd_data
                 )
             has_row = True
-            yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
+            yield replace(row, width=terms.half_width(method, epsilon)) if terms.counts else row
     if wrong_parameter is not None and not has_row:
         raise wrong_parameter
 
@@ -211,8 +211,8 @@ def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, ave
     if averages.crowd.has_equal_users:
         smallest_count: int | None = _users_needed(mechanism, max_items, averages.crowd.typical_items)
     else:
-        smallest_count = smallest_likely(averages.users, probabilities)
-    return _summarize(method, epsilon, [probabilities], averages.users, smallest_count, mechanism.threshold)
+        smallest_count = smallest_likely(averages.users_per_item, probabilities)
+    return _summarize(method, epsilon, [probabilities], averages.users_per_item, smallest_count, mechanism.threshold)
 
 
 def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
@@ -222,8 +222,8 @@ def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sampl
     for order in range(ORDERS_DRAWN if method in POLICY_METHODS else 1):
         weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
         probabilities.append(release_probabilities(mechanism.law, weights, unit))
-    smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
-    return _summarize(method, epsilon, probabilities, sample.users, smallest_count, mechanism.threshold)
+    smallest_count = smallest_likely(sample.users_per_item, np.mean(probabilities, axis=0))
+    return _summarize(method, epsilon, probabilities, sample.users_per_item, smallest_count, mechanism.threshold)
 
 
 def _summarize(
@@ -269,7 +269,7 @@ def _mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[f
 
 def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
     """Return the mean and the spread of some answers."""
-    users = sample.users
+    users = sample.users_per_item
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(users))

@@ -118,7 +118,7 @@ class SqlPairs:
         labels = self._database.rows(sql, progress=self._progress)
         return [label(row[0]) for row in _check_complete(labels, self._number_released)]
 
-    def users(self, max_items: int, key: bytes) -> Int64:
+    def released_item_counts(self, max_items: int, key: bytes) -> Int64:
         """Count the users of each name, when every user counts for at most `max_items` of them.
 
         With `gains`, return by how many they exceed the previous ones, or 0 if they do not.
@@ -132,7 +132,7 @@ class SqlPairs:
         columns = self._database.columns(sql, ("n",), progress=self._progress)
         return _check_complete(int64(columns["n"]), self._number_released)
 
-    def lengths(self, largest: int) -> tuple[Int64, Int64]:
+    def user_set_sizes(self, largest: int) -> tuple[Int64, Int64]:
         """Count the users by number of items, where more than `largest` is `largest`."""
         columns = self._database.columns(users_per_set_size(self._pairs, largest), ("t", "n"), progress=self._progress)
         return int64(columns["t"]), int64(columns["n"])

@@ -24,7 +24,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     PRECISION,
     GaussianTail,
     gaussian_tail,
-    not_refuted,
+    interval_of_users,
     root_up,
     sample_sizes,
 )
@@ -87,7 +87,7 @@ class CountGaussian(SetUnion):
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
         """Return between which numbers of users an item lies whose noisy count came to this, above the threshold."""
-        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
+        return interval_of_users(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
 
     def width(self, beta: float) -> int:
         """Return how near a noisy count is that lies far above the threshold."""

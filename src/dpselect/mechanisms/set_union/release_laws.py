@@ -23,7 +23,7 @@ from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import OUTWARD
 
-MORE = 32  # bits of work beyond those asked for
+GUARD_BITS = 32  # bits of work beyond those asked for
 
 
 class ReleaseLaw(MonotoneProbability, Protocol):
@@ -43,7 +43,7 @@ class Formula:
 
     def ball(self, bits: int) -> arb:
         """Return the ball of the number."""
-        with ctx.workprec(bits + MORE):
+        with ctx.workprec(bits + GUARD_BITS):
             return self.formula()
 
 
@@ -168,7 +168,7 @@ def root_up(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(square * scale)) + 1, 2**64)
 
 
-def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int, share: Share) -> Fraction:
+def certified_threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int, share: Share) -> Fraction:
     """Return the least weight, to twelve digits, above which t new items of share(t) each are rarely released.
 
     `share` must not rise with t. `tail(threshold)` is the probability of release.
@@ -185,7 +185,7 @@ def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int,
 def laplace_tail(rate: Fraction, delta: Fraction, max_items: int, share: Share) -> LaplaceTail:
     """Return Laplace noise of this rate, above the least threshold for new items."""
     return LaplaceTail(
-        threshold(lambda threshold_value: LaplaceTail(threshold_value, rate), delta, max_items, share), rate
+        certified_threshold(lambda threshold_value: LaplaceTail(threshold_value, rate), delta, max_items, share), rate
     )
 
 
@@ -214,7 +214,8 @@ def discrete_laplace_tail(rate: Fraction, delta: Fraction, max_items: int) -> Di
 def gaussian_tail(deviation: Fraction, delta: Fraction, max_items: int, share: Share) -> GaussianTail:
     """Return Gaussian noise of this deviation, above the least threshold for new items."""
     return GaussianTail(
-        threshold(lambda threshold_value: GaussianTail(threshold_value, deviation), delta, max_items, share), deviation
+        certified_threshold(lambda threshold_value: GaussianTail(threshold_value, deviation), delta, max_items, share),
+        deviation,
     )
 
 
@@ -243,7 +244,7 @@ def new_item_bound(delta: Fraction, t: int) -> arb:
     return -(log_of_rest / t).expm1()
 
 
-def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
+def interval_of_users(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
     """Return between which numbers of users an item lies that was released with this noisy count.
 
     `above(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so high, or so
