@@ -36,7 +36,7 @@ class PureDP:
     epsilon: Fraction
 
     @property
-    def range(self) -> Fraction:
+    def bounded_range(self) -> Fraction:
         """Bounded-range parameter that it implies: losses lie in [-epsilon, epsilon]."""
         return 2 * self.epsilon
 
@@ -53,7 +53,7 @@ class BoundedRange:
     epsilon: Fraction
 
     @property
-    def range(self) -> Fraction:
+    def bounded_range(self) -> Fraction:
         """The parameter itself."""
         return self.epsilon
 

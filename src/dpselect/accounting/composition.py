@@ -65,7 +65,7 @@ def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
     The lemma writes the drift of an r-bounded-range step as r^2/2; a pure e-step has r = 2e.
     """
-    squares = sum((s.value.range**2 * s.times for s in steps), Fraction(0))
+    squares = sum((s.value.bounded_range**2 * s.times for s in steps), Fraction(0))
     with ctx.workprec(PRECISION):
         return upper(enclose(squares) / 2 + (enclose(squares) * -enclose(delta).log() / 2).sqrt())
 

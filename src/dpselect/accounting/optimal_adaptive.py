@@ -141,7 +141,10 @@ class OddsGrid:
 
     def loss(self, steps: Sequence[Steps]) -> float:
         """Four times the variance of all steps, as rounded to the grid."""
-        spans = [self.span(s.value) if isinstance(s.value, BoundedRange) else s.value.range / self.step for s in steps]
+        spans = [
+            self.span(s.value) if isinstance(s.value, BoundedRange) else s.value.bounded_range / self.step
+            for s in steps
+        ]
         return sum(float((n**2 + 1) * self.step**2) * s.times for n, s in zip(spans, steps, strict=True))
 
 

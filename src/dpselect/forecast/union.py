@@ -37,7 +37,9 @@ def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
     return tuple(method.name for method in methods.methods("union") if method.weights is rule)
 
 
-SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (_methods_by_rule(rule) for rule in WeightRule)
+SUM_METHODS = _methods_by_rule(WeightRule.SUM)
+POLICY_METHODS = _methods_by_rule(WeightRule.POLICY)
+ROUND_METHODS = _methods_by_rule(WeightRule.ROUNDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +99,8 @@ def _is_quick(method: str, epsilon: Fraction, terms: UnionForecastTerms) -> bool
     max_items = terms.max_items_per_user
     if method != "renyi-shaped" or max_items is None or terms.delta < LEAST_DELTA:  # the mechanism refuses such a delta
         return True
-    share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
-    return has_curve(epsilon, terms.delta, max_items, share)
+    counts_share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
+    return has_curve(epsilon, terms.delta, max_items, counts_share)
 
 
 def _needs_bound(method: str) -> bool:

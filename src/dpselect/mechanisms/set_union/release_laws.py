@@ -222,7 +222,7 @@ def gaussian_tail(deviation: Fraction, delta: Fraction, max_items: int, share: S
 def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> int | None:
     """Return a number of items t for which the tail is not certain to be small enough, or None: proved for all.
 
-    Over a .. b the tail at share(a) is the largest and q(b) the smallest, so one comparison may decide them all.
+    Over a .. b the tail at share(a) is the largest and allowed(b) the smallest, so one comparison may decide them all.
     """
     todo = [(1, max_items)]
     while todo:
@@ -238,19 +238,22 @@ def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> 
 
 
 def new_item_bound(delta: Fraction, t: int) -> arb:
-    """Return q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
+    """Return allowed(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
     # A delta near 1 may round to 1, of whose complement there is no logarithm.
     log_of_rest = (-enclose(delta)).log1p() if 2 * delta <= 1 else enclose(1 - delta).log()
     return -(log_of_rest / t).expm1()
 
 
-def interval_of_users(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
+def interval_of_users(
+    noisy: int, tail_if_released: Callable[[int, int], float], reach: int, beta: float
+) -> tuple[int, int]:
     """Return between which numbers of users an item lies that was released with this noisy count.
 
-    `above(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so high, or so
-    low, are rarer than beta / 2 among the released items that have it: so the true one is left out with probability at
-    most beta, however near the threshold it is. Just above the threshold that can leave out every number; none is left
-    out above, up to the noisy one. Numbers further than `reach` are not looked at.
+    `tail_if_released(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so
+    high, or so low, are rarer than beta / 2 among the released items that have it: so the true one is left out with
+    probability at most beta, however near the threshold it is. Just above the threshold that can leave out every
+    number; none is left out above, up to the noisy one. Numbers further than `reach` from the noisy count are left out
+    without a look.
     """
     half = beta / 2 / OUTWARD
 
@@ -262,8 +265,8 @@ def interval_of_users(noisy: int, tail: Callable[[int, int], float], reach: int,
             low, high = (low, middle) if holds(middle) else (middle, high)
         return high
 
-    low = first(lambda users: tail(noisy, users) > half)
-    high = first(lambda users: 1 - tail(noisy + 1, users) <= half) - 1
+    low = first(lambda users: tail_if_released(noisy, users) > half)
+    high = first(lambda users: 1 - tail_if_released(noisy + 1, users) <= half) - 1
     return low, max(low, high, noisy)
 
 
