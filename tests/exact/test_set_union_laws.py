@@ -26,11 +26,11 @@ from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
+    certified_threshold,
     first_refused,
     geometric,
     new_item_bound,
     root_up,
-    certified_threshold,
 )
 from dpselect.mechanisms.set_union.renyi_curve import _moment
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace

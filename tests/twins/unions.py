@@ -21,9 +21,9 @@ from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
     ReleaseLaw,
+    certified_threshold,
     discrete_laplace_tail,
     laplace_tail,
-    certified_threshold,
 )
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.papers import PolicyLaplace

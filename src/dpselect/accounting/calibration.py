@@ -18,11 +18,11 @@ from dpselect._ground.privacy import (
     AnySteps,
     BoundedRange,
     Neighbors,
-    StepsOfPick,
     Privacy,
     PureDP,
     SpentSteps,
     Steps,
+    StepsOfPick,
 )
 from dpselect.accounting.composition import (
     Composed,

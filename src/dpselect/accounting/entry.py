@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, StepsOfPick, PureDP, Steps
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, PureDP, Steps, StepsOfPick
 from dpselect.accounting import calibration, composition
 from dpselect.accounting.calibration import Bound
 from dpselect.accounting.composition import Composed

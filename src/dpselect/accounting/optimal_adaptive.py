@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange, StepsOfPick, PureDP, Steps, total_rho
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps, StepsOfPick, total_rho
 from dpselect._ground.reals import enclose, upper
 
 Values = npt.NDArray[np.float64]

@@ -56,7 +56,10 @@ class PairsElsewhere(Protocol):
         ...
 
     def released_item_counts(self, max_items: int, key: bytes) -> Int64:
-        """Count the users of each of `names`, in the same order, when every user counts for `max_items` of them, by a hash with this key."""
+        """Count the users of each of `names`, in its order.
+
+        Every user counts for `max_items` of them, by a hash with this key.
+        """
         ...
 
     def user_set_sizes(self, largest: int) -> tuple[Int64, Int64]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, StepsOfPick, Privacy, PureDP, Steps
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps, StepsOfPick
 from dpselect.accounting.calibration import price
 from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.value_counts import UsersAt

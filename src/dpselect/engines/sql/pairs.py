@@ -4,8 +4,8 @@ How many items have which weight leaves it, and the names of released items; how
 how many have a released one, where a bound is chosen or counts are asked for. Nothing else. All queries are functions
 of the rows and of a key, so a step that a database runs again gives the same again, and nothing is drawn twice.
 
-Columns of the queries are short: u is a user and i an item, x an item as text, t how many items a user keeps, n a number
-of users or items, r a rank; w is 1 or -1 in rows of two periods, by which they are told apart, and w, w1, ... are weights.
+Columns of the queries are short: u is a user and i an item, x an item as text, t how many items a user keeps, n how many
+users or items there are, r a rank. In rows of two periods w is a sign, 1 or -1; elsewhere w, w1, ... are weights.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class SqlPairs:
         return [label(row[0]) for row in _check_complete(labels, self._number_released)]
 
     def released_item_counts(self, max_items: int, key: bytes) -> Int64:
-        """Count the users of each of `names`, in the same order, when every user counts for at most `max_items` of them.
+        """Count the users of each of `names`, in its order; every user counts for at most `max_items` of them.
 
         With `compares_periods`, return by how many they exceed the previous ones, or 0 if they do not.
         """
@@ -228,7 +228,7 @@ def stored_names(released: str, item_type: SqlType) -> str:
 
 
 def rows_of_sign(rows: str, sign: int) -> str:
-    """Compile the rows of users with this w."""
+    """Compile the rows of users with this sign, which is their w."""
     return f"(SELECT u, i FROM {rows} AS t WHERE w = {sign})"
 
 

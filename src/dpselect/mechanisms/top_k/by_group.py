@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, StepsOfPick, Privacy
+from dpselect._ground.privacy import Neighbors, Privacy, StepsOfPick
 from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws, secure

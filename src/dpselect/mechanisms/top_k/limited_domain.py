@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import MAX_INTEGER, Number
-from dpselect._ground.privacy import Neighbors, StepsOfPick, Privacy
+from dpselect._ground.privacy import Neighbors, Privacy, StepsOfPick
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights, secure
 from dpselect.draws.weights import MAX_RATE
