@@ -4,8 +4,8 @@ How many items have which weight leaves it, and the names of released items; how
 how many have a released one, where a bound is chosen or counts are asked for. Nothing else. All queries are functions
 of the rows and of a key, so a step that a database runs again gives the same again, and nothing is drawn twice.
 
-Columns of the queries are short: u is a user and i an item, x an item as text, t how many items a user keeps, n how many
-users or items there are, r a rank. In rows of two periods w is a sign, 1 or -1; elsewhere w, w1, ... are weights.
+Columns of queries are short: u is a user and i an item, x an item as text, t how many items a user keeps, n a number
+of users or items, r a rank. In rows of two periods w is a sign, 1 or -1; elsewhere w, w1, ... are weights.
 """
 
 from __future__ import annotations
