@@ -32,7 +32,7 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
     source, table, csv = home.source, home.table, home.csv
-    if home.is_lake:
+    if home.is_read_by_pyarrow:
         from dpselect.engines.sources.lake import open_iceberg, open_lake
         from dpselect.engines.sources.scans.frames import FrameScan
 

@@ -21,7 +21,7 @@ ICEBERG_PREFIX = "iceberg:"  # before the name of a catalog
 _OF_ICEBERG = {"Table": "pyiceberg.table", "DataScan": "pyiceberg.table", "Catalog": "pyiceberg.catalog"}
 
 
-def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
+def is_read_by_pyarrow(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a source is Parquet at an address, an Iceberg table or catalog, or SQLite."""
     if not isinstance(source, (str, os.PathLike)):
         return False
@@ -74,7 +74,7 @@ def find_descriptions(folder: str) -> list[str]:
     return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{ICEBERG_SUFFIX}")))
 
 
-def is_table(folder: str) -> bool:
+def is_table_folder(folder: str) -> bool:
     """Return whether a folder is that of a Delta or Iceberg table. Some of its files may be of an older state."""
     return is_delta(folder) or is_iceberg(folder)
 
