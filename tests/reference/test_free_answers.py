@@ -252,6 +252,20 @@ def test_the_place_of_a_table_that_is_gone_has_no_name(monkeypatch):
     assert len(set(names_of_many())) < 200  # the twin that knows a table by its id
 
 
+def test_a_table_over_a_changed_array_has_the_stored_answer():
+    """No method of a table changes it, but whoever has its memory does: a repeat tells nothing of the new rows."""
+    users = np.array([1, 2, 3])
+    table, budget = pa.table({"user": users, "item": ROWS["item"]}), dps.Budget(epsilon=1)
+    name = arrow_table_name(table)
+    before = paid(budget, table)
+    users[0] = 99
+    assert table["user"][0].as_py() == 99
+    assert arrow_table_name(table) == name
+    after = paid(budget, table)
+    assert bool(after.charged.numbers["repeated"])
+    assert list(after) == list(before)
+
+
 OTHERS = {
     "pandas": lambda: pd.DataFrame(ROWS),
     "arrays": lambda: {"user": np.array([1, 2, 3]), "item": ROWS["item"]},
