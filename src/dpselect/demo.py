@@ -1,6 +1,6 @@
 """The example data: invented listening events, the same on every machine for the same seed.
 
-Nothing here is secret and nothing here serves privacy, so it does not ask `draws`: it computes its numbers by
+Nothing here is secret and nothing here serves privacy, so it does not ask `dpselect.draws`: it computes its numbers by
 hashing counters (splitmix64). Only operations with one possible answer are used: integer arithmetic, and
 float additions, multiplications and divisions, which IEEE 754 rounds in one way. No exp, log or power, whose
 last bit differs between machines.
@@ -41,7 +41,7 @@ COUNTRIES = {
     "Iceland": 1,
 }
 # How much more an artist is played at home.
-HOME = 6
+HOME_FACTOR = 6
 
 ADJECTIVES = """
     Amber Borrowed Brass Copper Crooked Drowsy Eleventh Folded Frosted Gilded Hasty Hollow Humble Inland
@@ -73,7 +73,7 @@ def write_listening_events(path: Path, users: int = 100_000, seed: int = 7) -> i
 
 
 def listening_events(users: int = 100_000, seed: int = 7) -> dict[str, npt.NDArray[Any]]:
-    """Return one row per play: user, artist, country, minutes; about 22 rows for each user.
+    """Return one row per play: user, artist, country, minutes; about 22 rows for each user if there are many users.
 
     Every user has a list of artists of their own and returns to the first ones of it most often, so the
     same (user, artist) occurs many times; each list is drawn from the popularity in the user's country.
@@ -121,7 +121,7 @@ def favourites(country: Integers, words: Words, seed: int) -> Integers:
     ]
     popularity = 50_000_000 // (ranks + 30) * 2_000 // (ranks + 2_000)
     at_home = home == np.arange(len(COUNTRIES))[:, None]
-    tables = np.cumsum(np.where(at_home, HOME * popularity, popularity), axis=1)
+    tables = np.cumsum(np.where(at_home, HOME_FACTOR * popularity, popularity), axis=1)
     # One sorted table of all countries, each shifted beyond the one before: one search finds every artist.
     shift = np.arange(len(COUNTRIES), dtype=np.int64) << 32
     targets = integers_below(tables[:, -1][country], words) + shift[country]

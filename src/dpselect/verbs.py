@@ -64,7 +64,7 @@ class Verbs(ABC):
         users, or, if k is large for epsilon, by a set union and peeling. This needs delta > 0 and may return fewer than
         k items.
 
-        `data.exclude(["..."])` leaves items out. To name an accuracy instead of a price, use `data.ask(TopK(10),
+        `Dataset.exclude(["..."])` leaves items out. To name an accuracy instead of a price, use `data.ask(TopK(10),
         within=50)`.
 
         Args:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.scans.declarations import parse_type, time_type
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, ParameterError
@@ -313,3 +313,22 @@ def test_a_file_that_is_written_again_after_its_footer_was_read_is_refused(tmp_p
             engine.check_unchanged()
         with pytest.raises(DataError, match="has changed while it was opened"):
             engine.top(1)
+
+
+def test_a_zone_beside_a_format_with_zones_is_refused() -> None:
+    message = "zone must be left out if format has %z, got 'Europe/Berlin'\nhint: TimeText(format='%Y-%m-%d %z')"
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        dps.TimeText(format="%Y-%m-%d %z", zone="Europe/Berlin")
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        parse_type("at", "TIME(zone='Europe/Berlin', format='%Y-%m-%d %z')")
+
+
+def test_a_unit_that_is_no_text_is_refused() -> None:
+    for unit in (["s"], {}, 1):
+        with pytest.raises(ParameterError, match="unit must be one of s, ms, us, ns, got"):
+            time_type(unit=unit)
+
+
+def test_a_percent_sign_before_z_is_no_zone() -> None:
+    declared = "TIME(zone='Europe/Berlin', format='%Y-%m-%d %H:%M %%z')"
+    assert read(["2026-07-01 02:00 %z"], declared) == [moment("2026-07-01 00:00")]

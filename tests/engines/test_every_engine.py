@@ -191,7 +191,7 @@ def check_even(held: Held) -> None:
         weights = held_pairs.weigh(np.array([1, 1, 1]), b"3" * 16)
         assert in_band(dict(enumerate(np.repeat(weights.weights, weights.sizes).tolist())), 1000, 0.3)
         held_pairs.release(np.arange(10))
-        users = held_pairs.users(3, b"4" * 16).tolist()
+        users = held_pairs.released_item_counts(3, b"4" * 16).tolist()
         assert sum(users) == 3000
         assert in_band(dict(enumerate(users)), 1000, 0.3)
 

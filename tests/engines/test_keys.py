@@ -192,7 +192,7 @@ def test_sets_and_weights(hold: Hold, user: str, item: str) -> None:
         released = found.names()
         assert len(released) == -(-len(items) // 2)
         assert released == [what for what in items if what in set(released)]
-        users = dict(zip(released, found.users(ALL, b"k" * 16).tolist(), strict=True))
+        users = dict(zip(released, found.released_item_counts(ALL, b"k" * 16).tolist(), strict=True))
         assert users == {what: count for what, count in counts(TEXTS, user, item) if what in set(released)}
         left = found.weigh(np.ones(ALL, dtype=np.int64), b"l" * 16)
         assert left.sizes.sum() == len(items) - len(released)

@@ -61,7 +61,7 @@ def test_every_question_is_asked_without_them(hold) -> None:
         assert (grouped.counts.tolist(), list(grouped.sizes)) == ([2, 1], [1, 3])
     with held.engine(item="text") as engine:
         engine.leave_out(gone)
-        users, lengths = engine.pairs().lengths(10)
+        users, lengths = engine.pairs().user_set_sizes(10)
         assert sum(lengths.tolist()) == 4
         assert sum((users * lengths).tolist()) == 5
     with held.engine(item="text", by=("group",)) as engine:

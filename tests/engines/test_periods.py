@@ -108,7 +108,7 @@ def check_everywhere(held: Held, case: str = "quarters of days") -> None:
         assert dict(pairs(engine.grouped(Listed((*ITEMS, "nobody's"))))) == {"nobody's": 0, **dict(expected)}
         assert Counter(map(frozenset, named(engine.contributions()))) == theirs
         found = engine.pairs()
-        lengths = dict(zip(*(one.tolist() for one in found.lengths(2)), strict=True))
+        lengths = dict(zip(*(one.tolist() for one in found.user_set_sizes(2)), strict=True))
         assert lengths == Counter(min(2, len(items)) for items in theirs.elements())
         weighed = found.weigh(np.array([1]), b"k" * 16)  # of each user one item
         assert (weighed.weights * weighed.sizes).sum() == people
@@ -141,7 +141,7 @@ def check_gains(held: Held, case: str = "quarters of days") -> None:
         while weighed.sizes.sum():
             found.release(np.arange(weighed.sizes.sum()))
             weighed = found.weigh(np.array([1]), b"k" * 16)
-        users = dict(zip(found.names(), found.users(9, b"k" * 16).tolist(), strict=True))
+        users = dict(zip(found.names(), found.released_item_counts(9, b"k" * 16).tolist(), strict=True))
         assert users == {name: gains[name] for name in now}
     with held.engine(periods=asked, where=few, max_items_per_user=9, split="|") as engine:
         assert Counter(dict(pairs(engine.top(100)))) == gains

@@ -61,7 +61,7 @@ def counted(path: Path) -> Found:
         pairs = engine.pairs()
         weights = pairs.weigh(np.ones(KEPT, dtype=np.int64), b"key")
         pairs.release(np.arange(weights.sizes.sum()))
-        users_of = pairs.users(KEPT, b"key").tolist()
+        users_of = pairs.released_item_counts(KEPT, b"key").tolist()
         found["weights"] = Counter(dict(zip(pairs.names(), users_of, strict=True)))
     return found
 

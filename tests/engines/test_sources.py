@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,12 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
+import dpselect as dps
 from dpselect.engines.address import Address, SourceKind
+from dpselect.engines.identity import identify_source
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.errors import DataError, DpselectError, ParameterError
+from dpselect.flat import dataset_of
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
@@ -439,5 +443,34 @@ def test_what_would_choose_types_by_rows_is_refused_with_the_call_that_reads_it(
     given = pyarrow.dataset.dataset("events.parquet")
     several = pyarrow.dataset.dataset([given, given])
     assert refused(several).endswith('hint: pass the Arrow table that its to_table(columns=["user", "item"]) makes')
+    engine(given)  # whose files each have the types of the dataset
     assert refused(given.scanner()).endswith("hint: pass the Arrow table that its to_table() makes")
     engine(given.to_table(columns=["user", "item"]))
+
+
+@pytest.mark.parametrize("password", ["zqxw", "zq;xw", "zq#xw", "zq?xw", "zq%3fxw", "zq/xw", "z@q;x@w"])
+@pytest.mark.parametrize("at", ["@", "%40"])
+@pytest.mark.parametrize("scheme", ["https", "s3", "mysql"])
+def test_no_part_of_a_password_in_an_address_is_shown(password: str, at: str, scheme: str) -> None:
+    """Neither in the repr of a data set or a table, nor in what a ledger keeps, nor in an error."""
+    address = f"{scheme}://ann:{password}{at}host/rows.parquet"
+    messages = [
+        repr(dataset_of(address, user="user", item="item")),
+        str(identify_source(Address.parse(address))[0]),
+        repr(dps.Table(address, "t")),
+    ]
+    sources: list[object] = [[address, "events.parquet"]]
+    if scheme == "mysql" or (at == "@" and "/" not in password):  # of the others nothing is refused before a connection
+        sources.append(address)
+    for source in sources:
+        with pytest.raises(ParameterError) as caught:
+            engine(source)
+        messages.append(str(caught.value))
+    for message in messages:
+        assert not re.search("ann|z|x@?w", message)
+
+
+def test_an_address_without_a_password_is_shown_up_to_its_query() -> None:
+    shown = repr(dataset_of("https://shop.example/rows.parquet?token=secret", user="user", item="item"))
+    assert "https://shop.example/rows.parquet'" in shown
+    assert "https://'" in repr(dataset_of("https://shop.example/rows.parquet?of=a@b", user="user", item="item"))

@@ -112,15 +112,15 @@ def test_items_of_one_weight_stand_in_their_own_order_wherever_their_rows_stood(
 def check_users(held):
     with held.engine() as engine:
         pairs = engine.pairs()
-        assert [array.tolist() for array in pairs.lengths(9)] == [[1, 2, 3], [2, 2, 1]]
-        assert [array.tolist() for array in pairs.lengths(2)] == [[1, 2], [2, 3]]
-        assert pairs.users(9, b"k").tolist() == []
+        assert [array.tolist() for array in pairs.user_set_sizes(9)] == [[1, 2, 3], [2, 2, 1]]
+        assert [array.tolist() for array in pairs.user_set_sizes(2)] == [[1, 2], [2, 3]]
+        assert pairs.released_item_counts(9, b"k").tolist() == []
         pairs.weigh(SHARES, b"k")
         pairs.release(np.array([0, 1, 2]))
         assert pairs.names() == ["a", "b", "z"]
-        assert pairs.users(9, b"k").tolist() == [4, 2, 1]
-        assert sum(pairs.users(1, b"k").tolist()) == 5
-        assert [array.tolist() for array in pairs.lengths(9)] == [[1, 2, 3], [2, 2, 1]]  # released or not
+        assert pairs.released_item_counts(9, b"k").tolist() == [4, 2, 1]
+        assert sum(pairs.released_item_counts(1, b"k").tolist()) == 5
+        assert [array.tolist() for array in pairs.user_set_sizes(9)] == [[1, 2, 3], [2, 2, 1]]  # released or not
 
 
 def test_users_of_released_items_and_lengths(hold):
@@ -171,7 +171,7 @@ def test_items_of_every_type(hold, name):
         pairs = engine.pairs()
         groups = pairs.weigh(np.ones(99, dtype=np.int64), b"k")
         pairs.release(np.arange(groups.sizes.sum()))
-        found = dict(zip(pairs.names(), pairs.users(99, b"k").tolist(), strict=True))
+        found = dict(zip(pairs.names(), pairs.released_item_counts(99, b"k").tolist(), strict=True))
         assert pairs.weigh(SHARES, b"k").weights.tolist() == []
     right = dict(counts(AWKWARD, "user", name))
     assert list(found) == sorted(right, key=in_order)

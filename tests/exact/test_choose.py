@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-from dpselect.mechanisms import ExponentialMechanism, PermuteAndFlip
+from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, PermuteAndFlip
 from dpselect.papers import Noise, NoisyHistogram, ReportNoisyMax
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, equals, law_of, log_range, max_log_ratio, pure, same, softmax
@@ -151,3 +151,9 @@ def test_rows_counted_for_users_are_refused():
     right = [laws(broken.users_per_item(r, 2)) for r in (rows, heavy)]
     assert at_most(max_log_ratio(*right), EPSILON)
     assert not at_most(max_log_ratio(*wrong), EPSILON)
+
+
+def test_a_call_that_may_fail_has_no_bounded_range() -> None:
+    privacy = LimitedDomain(k=1, epsilon=1, delta="1e-6").privacy
+    assert privacy.failure
+    assert (privacy.bounded_range, privacy.zcdp) == (None, None)

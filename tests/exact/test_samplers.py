@@ -197,7 +197,7 @@ def test_single_candidates_succeed_where_u_lies_below_their_probability(slack_bi
             core = CertifiedDraws(Script([word << 11 for word in words], then), secure=False, slack_bits=slack_bits)
             near = Weights(np.array([2, *[0] * len(words)]), rate)
             positions = np.arange(1, len(words) + 1)
-            found = group_bernoullis._singles(core, near, near.exponents(slice(1, None), 2), positions, 2)
+            found = group_bernoullis._singles(core, near, near.log_gaps(slice(1, None), 2), positions, 2)
             assert found.tolist() == [bool(word + arb(then) / 2**64 < p * 2**53) for word in words]
 
 
@@ -242,7 +242,7 @@ def test_a_candidate_beyond_the_window_is_one_of_all_that_are():
 
     def run(draws: ExactDraws) -> int:
         peel = Peel(SeededDraws(1), weights, 1)
-        peel._build(weights.candidates)
+        peel._build(weights.candidate_count)
         peel.core = draws
         return peel._far_group(peel._draw_far_position())
 

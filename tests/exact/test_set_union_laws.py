@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,14 +21,16 @@ from dpselect.mechanisms import (
     TruncatedGeometric,
     WeightedGaussian,
 )
+from dpselect.mechanisms.set_union.count_gaussian import too_much
 from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
+    certified_threshold,
     first_refused,
     geometric,
+    new_item_bound,
     root_up,
-    threshold,
 )
 from dpselect.mechanisms.set_union.renyi_curve import _moment
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
@@ -35,6 +38,7 @@ from dpselect.papers.policy import even_up
 from tests.exact.laws import BITS
 
 DELTA = Fraction(math.exp(-10))
+NEAR_ONE = (1 - Fraction(1, 2**60), 1 - Fraction(1, 2**1000))  # floats round them to 1
 GOLDEN = """
 0.1 10  116.1941748 28.61554452 131.5182689
 0.5 10  23.31883496 6.64105924  30.7654309
@@ -112,7 +116,7 @@ def test_the_gaussian_delta_is_the_integral_of_the_excess():
 @pytest.mark.parametrize("tail", [lambda r: LaplaceTail(r, Fraction(3)), lambda r: GaussianTail(r, Fraction(2))])
 def test_a_threshold_holds_for_every_number_of_items_and_no_lower_one_does(most, delta, tail):
     delta = Fraction(delta)
-    found = threshold(tail, delta, most, even_up)
+    found = certified_threshold(tail, delta, most, even_up)
     for t in range(1, most + 1, max(most // 200, 1)):
         q = -math.expm1(math.log1p(-float(delta)) / t)
         assert float(tail(found).at(even_up(t)).ball(64).mid()) <= q * (1 + 1e-9)
@@ -199,3 +203,14 @@ def test_the_moment_of_two_coins_is_the_larger_of_both_sums(low, high, n):
     p, q = Fraction(low), Fraction(high)
     both = [a * (a / b) ** n + (1 - a) * ((1 - a) / (1 - b)) ** n for a, b in ((p, q), (q, p))]
     assert _moment(np.array([low, high]), 0, 1, n) == pytest.approx(float(max(both)), rel=1e-13)
+
+
+@pytest.mark.parametrize("delta", NEAR_ONE, ids=["2^-60", "2^-1000"])
+@pytest.mark.parametrize("max_items", [1, 3, 1000])
+def test_a_delta_that_rounds_to_one_has_a_certified_threshold(delta: Fraction, max_items: int) -> None:
+    bounds: Any = {"epsilon": 1, "delta": delta, "max_items_per_user": max_items}
+    assert CountLaplace(**bounds).threshold >= 2
+    for mechanism in (WeightedLaplace(**bounds), WeightedGaussian(**bounds)):
+        assert first_refused(mechanism.law, delta, max_items, mechanism.share) is None
+    assert too_much(CountGaussian(**bounds).law, Fraction(1), delta, max_items) is None
+    assert 0 < new_item_bound(delta, max_items).mid() <= 1

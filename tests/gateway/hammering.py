@@ -163,7 +163,7 @@ def check_books(
             assert str(job.state) == told["state"]
             assert job.state in FINAL, job
         for address, content in seen.answers.items():  # nothing left that is not settled
-            entry = by_number[places[address].settle]
+            entry = by_number[places[address].settle_entry]
             assert entry.kind is EntryKind.SETTLE
             assert (entry.release or "").encode() == content or _same_release(entry, content)
     return Counter(str(job.state) for job in jobs.values())
@@ -190,23 +190,23 @@ def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
     assert set(settled) <= read
     assert not read & returned
     assert held == read | returned, f"open for nothing: {held - read - returned}"
-    of_jobs = Counter(job.hold for job in jobs.values() if job.hold in read)
+    of_jobs = Counter(job.hold_entry for job in jobs.values() if job.hold_entry in read)
     assert of_jobs == Counter(dict.fromkeys(read, 1)), "a hold of no question, or of two"
     for job in jobs.values():
-        if job.hold in settled:
+        if job.hold_entry in settled:
             assert job.state in (JobState.ANSWERED, JobState.LOST), job
-        elif job.hold in read:
+        elif job.hold_entry in read:
             assert job.state in (JobState.LOST, JobState.FAILED), job
             assert job.cost is not None, job
             assert float(str(job.cost["share"])) > 0, job
         if job.state is JobState.LOST:
-            assert job.hold in read
+            assert job.hold_entry in read
 
 
 def _check_once(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
     """A question that was not asked anew is settled once, and again only after one that was lost or failed."""
     holds = {entry.number: entry for entry in entries if entry.kind is EntryKind.HOLD}
-    anew = {job.hold for job in jobs.values() if job.fresh}
+    anew = {job.hold_entry for job in jobs.values() if job.fresh}
     settled = Counter(
         holds[entry.refers_to].question
         for entry in entries

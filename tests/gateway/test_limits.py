@@ -89,8 +89,8 @@ def test_processes_that_share_a_table_admit_no_more_than_the_limit(tmp_path: Pat
 
     def add(number: int) -> bool:
         table, job = tables[number % 4], Job(
-            id=f"{number:032}", analyst="ann", data="plays", key=f"k{number}", body={}, state=JobState.QUEUED,
-            asked_at=float(number), tick=1.0,
+            id=f"{number:032}", analyst="ann", data="plays", repeat_key=f"k{number}", body={}, state=JobState.QUEUED,
+            asked_at=float(number), base_window=1.0,
         )  # fmt: skip
 
         def admit() -> None:

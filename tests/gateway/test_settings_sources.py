@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -135,6 +136,19 @@ def test_prepared_data_and_databases(base: Path) -> None:
         assert "plam" in found
     (found,) = check_sources(read_text(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "playz"'), base))
     assert found.startswith("[data.plays] table must be")
+
+
+def test_files_that_are_larger_than_declared_are_told(base: Path) -> None:
+    """Of prepared data the file says nothing of the bytes of the rows."""
+    columns: dict[str, Any] = {"user": "user", "item": "artist", "keep": "plan", "time": "at", "period": "month"}
+    prepare(base / "plays.parquet", to=base / "small.prepared", **columns)
+    text = few(re.sub("groups = .*", "", TEXT)).replace(', ["country", "artist"], "plan"', "")
+    prepared = text.replace("plays.parquet", "small.prepared").replace('user = "user"\n', "")
+    for source_text, declared_bytes, is_reported in ((text, 1, True), (text, 10**6, False), (prepared, 1, False)):
+        declared = f"sizes = {{ users = 10, items = 10, bytes = {declared_bytes} }}\n[people.ann]"
+        mistakes = check_sources(read_text(source_text.replace("[people.ann]", declared), base))
+        reports = ["sizes.bytes must be at least the size of the files" in mistake for mistake in mistakes]
+        assert reports == [True] * is_reported
 
 
 def test_values_of_declared_types_are_counted(base: Path) -> None:

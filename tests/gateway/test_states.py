@@ -32,8 +32,8 @@ def settle(number: int) -> Entry:
 def added(store: Jobs, state: JobState, server: str | None = None) -> Job:
     number = next(NUMBERS)
     job = Job(
-        id=f"{number:032}", analyst="ann", data="plays", key=f"k{number}", body={}, state=state,
-        asked_at=float(number), tick=1.0, server=server,
+        id=f"{number:032}", analyst="ann", data="plays", repeat_key=f"k{number}", body={}, state=state,
+        asked_at=float(number), base_window=1.0, process_id=server,
     )  # fmt: skip
     store.add(job)
     return job
@@ -56,11 +56,11 @@ def test_every_state_is_final_or_has_a_next_one() -> None:
 
 def test_what_has_moved_on_is_not_changed(store: Jobs) -> None:
     job = added(store, JobState.QUEUED)
-    assert store.change(job, state=JobState.RUNNING, server="one") is not None
+    assert store.change(job, state=JobState.RUNNING, process_id="one") is not None
     assert store.change(job, state=JobState.CANCELLED) is None  # as it was seen before
     running = store.find(job.id)
     assert running is not None
-    assert store.change(running, server="two") is not None  # which took it over
+    assert store.change(running, process_id="two") is not None  # which took it over
     assert store.change(running, state=JobState.ANSWERED) is None
 
 
@@ -71,7 +71,7 @@ def test_an_entry_of_the_ledger_answers_under_one_address(store: Jobs) -> None:
     assert store.record_answer(other, eighth) == other.id
     assert [job.id for job in store.answers(["plays"], 10)] == [other.id, first.id]
     assert store.answer(second.id) is None
-    found = store.answer_to(first.key)
+    found = store.answer_to(first.repeat_key)
     assert found is not None
-    assert (found.id, found.settle) == (first.id, 7)
+    assert (found.id, found.settle_entry) == (first.id, 7)
     assert store.answers([], 10) == []

@@ -59,7 +59,7 @@ def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int, mon
         cost = [job.cost for job in jobs]
     assert [job.state for job in jobs] == [JobState.ANSWERED, JobState.FAILED] * 2
     assert all(one is not None and float(str(one["share"])) > 0 for one in cost)
-    assert len({job.tick for job in jobs}) == 1, "one question has one tick, whatever became of it"
+    assert len({job.base_window for job in jobs}) == 1, "one question has one tick, whatever became of it"
     if workers == 1:
         for before, after in pairwise(jobs):
             assert before.due is not None
@@ -169,8 +169,8 @@ def store(tmp_path: Path) -> Iterator[Jobs]:
 
 def asked(store: Jobs, number: int, data: str = "plays", analyst: str = "ann", tick: float = 1.0) -> Job:
     job = Job(
-        id=str(number), analyst=analyst, data=data, key=f"k{number}", body={}, state=JobState.QUEUED,
-        asked_at=float(number), tick=tick,
+        id=str(number), analyst=analyst, data=data, repeat_key=f"k{number}", body={}, state=JobState.QUEUED,
+        asked_at=float(number), base_window=tick,
     )  # fmt: skip
     store.add(job)
     return job
@@ -260,7 +260,7 @@ def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
     late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
 ) -> None:
     found, clock, ((job, turn), _) = late
-    found.jobs.change(job, server="another")
+    found.jobs.change(job, process_id="another")
     clock.at = 0.8
     found.runner.record_slips()
     assert turn.is_given_up

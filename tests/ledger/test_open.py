@@ -199,9 +199,10 @@ def test_no_server() -> None:
     ) as error:
         Ledger("postgresql://ann:secret@127.0.0.1:1/db")
     assert "ann" not in str(error.value)
-    with pytest.raises(LedgerError, match="is not a PostgreSQL address") as error:
-        Ledger.create("postgresql://ann:secret@host/db?nonsense=secret")
-    assert "secret" not in str(error.value)
+    for awkward in ("postgresql://ann:secret@host/db?nonsense=secret", "postgresql://ann:12/secret@host/db"):
+        with pytest.raises(LedgerError, match="is not a PostgreSQL address") as error:
+            Ledger.create(awkward)
+        assert "secret" not in str(error.value)
 
 
 def test_psycopg_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 import dpselect as dps
 from dpselect.engines import identity
 from dpselect.engines.address import Address
-from dpselect.engines.identity import identify_source, name_of
+from dpselect.engines.identity import arrow_table_name, identify_source
 from dpselect.engines.sources.files import find_files
 from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
@@ -225,7 +225,7 @@ def is_told(kind: str) -> bool:
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_no_price_tells_whether_a_change_in_place_moved_a_row(kind, monkeypatch):
     assert not is_told(kind)
-    by_contents = "dpselect.engines.identity.name_of"
+    by_contents = "dpselect.engines.identity.arrow_table_name"
     monkeypatch.setattr(by_contents, lambda source: repr(source.to_dict()))  # the twin: a fingerprint
     assert is_told(kind)
 
@@ -235,7 +235,7 @@ def names_of_many(count: int = 200) -> list[str | None]:
     found = []
     for user in range(count):
         table = pa.table({"user": [user]})
-        found.append(name_of(table))
+        found.append(arrow_table_name(table))
         del table
     return found
 
@@ -246,8 +246,24 @@ def test_the_place_of_a_table_that_is_gone_has_no_name(monkeypatch):
     assert len(set(names_of_many())) == 200
     assert len(identity._names_of_tables) == before
     places = {}
-    monkeypatch.setattr("tests.reference.test_free_answers.name_of", lambda it: places.setdefault(id(it), len(places)))
+    monkeypatch.setattr(
+        "tests.reference.test_free_answers.arrow_table_name", lambda it: places.setdefault(id(it), len(places))
+    )
     assert len(set(names_of_many())) < 200  # the twin that knows a table by its id
+
+
+def test_a_table_over_a_changed_array_has_the_stored_answer():
+    """No method of a table changes it, but whoever has its memory does: a repeat tells nothing of the new rows."""
+    users = np.array([1, 2, 3])
+    table, budget = pa.table({"user": users, "item": ROWS["item"]}), dps.Budget(epsilon=1)
+    name = arrow_table_name(table)
+    before = paid(budget, table)
+    users[0] = 99
+    assert table["user"][0].as_py() == 99
+    assert arrow_table_name(table) == name
+    after = paid(budget, table)
+    assert bool(after.charged.numbers["repeated"])
+    assert list(after) == list(before)
 
 
 OTHERS = {

@@ -45,7 +45,7 @@ def rows(question, like=None, **given):
 
 def of_counts(has, most, method):
     """A union's row at epsilon 1, of users of COUNTS who have so many items each."""
-    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
+    mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
     counts = np.array(COUNTS, dtype=float)
     world = union.Averages(Released(counts=counts, items=len(counts), items_per_user=has))
     return mechanism, union.forecast_by_formula(method, Fraction(1), mechanism, world)
@@ -123,7 +123,7 @@ def test_expected_items_are_what_real_calls_return(method, monkeypatch):
     monkeypatch.setattr(union, "ORDERS_DRAWN", 20)
     sets = CROWD.sets(SeededDraws(5))
     sample = union.Sample(sets, SeededDraws(6))
-    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
+    mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
     row = union.forecast_by_users(method, Fraction(1), mechanism, sample)
     draws = SeededDraws(7)
     found = [len(mechanism(sets, draws=draws)) for _ in range(40)]
@@ -137,7 +137,7 @@ def test_formulas_are_near_invented_users():
     population = Zipf(users=20_000, items=3000, items_per_user=6.0, skew=1.1)
     sample = union.Sample(population.sets(SeededDraws(2)), SeededDraws(3))
     for method in union.SUM_METHODS:
-        mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
+        mechanism = union.UnionForecastTerms(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
         one = union.forecast_by_formula(method, Fraction(1), mechanism, union.Averages(population))
         other = union.forecast_by_users(method, Fraction(1), mechanism, sample)
         assert one.items == pytest.approx(other.items, rel=0.05), method
@@ -166,6 +166,19 @@ def test_an_epsilon_that_is_too_small_for_one_mechanism_is_said():
     assert "renyi-shaped is left out at epsilon 0.001, too small for it." in found.sentences
     with pytest.raises(dps.ParameterError, match="be large enough for renyi-shaped"):
         plan(dps.Union(), dps.Population(500, items=50), max_items_per_user=5, epsilon="0.001", methods="renyi-shaped")
+
+
+def test_another_parameter_that_does_not_fit_is_named_and_is_no_small_epsilon():
+    asked = {"max_items_per_user": 5, "epsilon": 1, "delta": "1e-120"}
+    found = plan(dps.Union(), dps.Population(500, items=50), **asked, methods=["renyi-shaped", "count-laplace"])
+    assert [row.method for row in found] == ["count-laplace"]
+    assert "renyi-shaped is left out: delta must be at least 1e-100." in found.sentences
+    with pytest.raises(dps.ParameterError, match="delta must be at least 1e-100"):
+        plan(dps.Union(), dps.Population(500, items=50), **asked, methods="renyi-shaped")
+    asked |= {"max_items_per_user": 2**31, "delta": "1e-6"}
+    for methods in ("count-laplace", ["count-laplace", "weighted-gaussian"]):
+        with pytest.raises(dps.ParameterError, match=r"max_items_per_user must be at most 2\^30"):
+            plan(dps.Union(), dps.Population(500, items=50), **asked, methods=methods)
 
 
 # ---- the population ----------------------------------------------------------------------------------------------

@@ -416,7 +416,7 @@ def test_users_of_more_items_than_any_bound_are_answered():
     assert most == 800
     assert terms.bound_choice.bound_of_answer(most) == 800
     assert terms.bound_choice.bound_of_answer(1000) == 1
-    lengths = SimpleNamespace(lengths=lambda last: (np.array([last]), np.array([3000])))
+    lengths = SimpleNamespace(user_set_sizes=lambda last: (np.array([last]), np.array([3000])))
     assert terms.bound_choice.of_pairs(lengths, SeededDraws(2)) == 800
 
 

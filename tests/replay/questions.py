@@ -164,7 +164,7 @@ def _weights(engine: Engine) -> list[tuple[Label, int]]:
     groups = pairs.weigh(np.ones(ALL, dtype=np.int64), KEY)
     total = int(groups.sizes.sum())
     pairs.release(np.arange(total, dtype=np.int64))
-    users = pairs.users(ALL, KEY).tolist()
+    users = pairs.released_item_counts(ALL, KEY).tolist()
     return sorted(zip(map(label, pairs.names()), users, strict=True), key=repr)
 
 

@@ -21,9 +21,9 @@ from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
     ReleaseLaw,
+    certified_threshold,
     discrete_laplace_tail,
     laplace_tail,
-    threshold,
 )
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.papers import PolicyLaplace
@@ -45,7 +45,9 @@ class ThresholdForOne:
         if self.counts:
             return discrete_laplace_tail(self.epsilon / self.max_items_per_user, self.delta, 1)
         rate = self.epsilon
-        return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), self.delta, 1, lambda _: Fraction(1)), rate)
+        return LaplaceTail(
+            certified_threshold(lambda at: LaplaceTail(at, rate), self.delta, 1, lambda _: Fraction(1)), rate
+        )
 
     def weigh(self, ordered: UserSets) -> Any:
         return UserCounts().weigh(ordered, None) if self.counts else (weighted(ordered, even), UNIT)
@@ -105,7 +107,7 @@ class DeltaNotHalved:
     def law(self) -> GaussianTail:
         s = smallest_deviation(self.epsilon, self.delta)
         share = WeightedGaussian(epsilon=self.epsilon, delta=self.delta, max_items_per_user=3).share
-        return GaussianTail(threshold(lambda at: GaussianTail(at, s), self.delta, 3, share), s)
+        return GaussianTail(certified_threshold(lambda at: GaussianTail(at, s), self.delta, 3, share), s)
 
     def weigh(self, ordered: UserSets) -> Any:
         return weighted(ordered, rooted), UNIT

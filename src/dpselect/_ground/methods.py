@@ -62,8 +62,8 @@ class MethodRow:
         return self.mechanism(**fields)
 
 
-NONE, OPTIONAL, REQUIRED = NeedsBound
-SUM, POLICY, ROUNDS = WeightRule
+NONE, OPTIONAL, REQUIRED = NeedsBound.NONE, NeedsBound.OPTIONAL, NeedsBound.REQUIRED
+SUM, POLICY, ROUNDS = WeightRule.SUM, WeightRule.POLICY, WeightRule.ROUNDS
 
 
 def _top_k(name: str, home: str, help: str, **options: Any) -> MethodRow:

@@ -159,7 +159,7 @@ def probability(name: str, value: object, *, zero: bool = False, hint: str = SMA
 
 
 def delta_or_default(value: object, *, needed: bool) -> Fraction:
-    """Return the delta that was given; if none was, `DELTA` for a question that needs one, else 0."""
+    """Return the delta that was given; if none was, `DEFAULT_DELTA` for a question that needs one, else 0."""
     if value is None:
         return DEFAULT_DELTA if needed else Fraction(0)
     return probability("delta", value, zero=not needed)

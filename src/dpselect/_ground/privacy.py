@@ -36,7 +36,7 @@ class PureDP:
     epsilon: Fraction
 
     @property
-    def range(self) -> Fraction:
+    def bounded_range(self) -> Fraction:
         """Bounded-range parameter that it implies: losses lie in [-epsilon, epsilon]."""
         return 2 * self.epsilon
 
@@ -53,7 +53,7 @@ class BoundedRange:
     epsilon: Fraction
 
     @property
-    def range(self) -> Fraction:
+    def bounded_range(self) -> Fraction:
         """The parameter itself."""
         return self.epsilon
 
@@ -71,7 +71,7 @@ class ZCDP:
 
 
 @dataclass(frozen=True)
-class Concentrated(ZCDP):
+class ConcentratedUnlessItFails(ZCDP):
     """The guarantee of rho-zCDP, and P(o) <= e^epsilon P'(o) but for a failure that is counted apart."""
 
     epsilon: Fraction
@@ -104,7 +104,7 @@ class AnySteps:
 
 @dataclass(frozen=True)
 class Steps(AnySteps):
-    """Steps with an epsilon of their own and no delta: all that the mechanisms here are made of."""
+    """Steps with an epsilon of their own and no delta."""
 
     value: Value
 
@@ -113,14 +113,14 @@ class Steps(AnySteps):
 class NoiseSteps(AnySteps):
     """Steps with an epsilon of their own beside which something may fail: Gaussian noise after picks."""
 
-    value: Concentrated
+    value: ConcentratedUnlessItFails
 
 
 SpentSteps = Steps | NoiseSteps
 """Steps that an answer spent: each has an epsilon that adds up."""
 
 
-Plan = Callable[[Fraction], Sequence[Steps]]
+StepsOfPick = Callable[[Fraction], Sequence[Steps]]
 """A function from the epsilon of one pick to all steps of a call."""
 
 
@@ -147,8 +147,13 @@ class Privacy:
 
     @property
     def bounded_range(self) -> BoundedRange | None:
-        """Bounded range of a call that is one single such step, None for others."""
-        if len(self.steps) == 1 and self.steps[0].times == 1 and isinstance(self.steps[0].value, BoundedRange):
+        """Bounded range of a call that is one single such step; None for others, and where something may fail."""
+        if (
+            not self.failure
+            and len(self.steps) == 1
+            and self.steps[0].times == 1
+            and isinstance(self.steps[0].value, BoundedRange)
+        ):
             return self.steps[0].value
         return None
 

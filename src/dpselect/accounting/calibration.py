@@ -18,11 +18,11 @@ from dpselect._ground.privacy import (
     AnySteps,
     BoundedRange,
     Neighbors,
-    Plan,
     Privacy,
     PureDP,
     SpentSteps,
     Steps,
+    StepsOfPick,
 )
 from dpselect.accounting.composition import (
     Composed,
@@ -48,7 +48,7 @@ FINEST = Fraction(1, 2**40)  # rho is a multiple of this part of its power of tw
 STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded down
 
 
-def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound | None = None) -> Fraction:
+def largest_epsilon(plan: StepsOfPick, epsilon: Fraction, delta: Fraction, bound: Bound | None = None) -> Fraction:
     """Return the largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
 
     Composition is by `bound`, or without it by the smallest bound that holds. The total grows with x, so a search
@@ -73,7 +73,7 @@ def _largest(total: Callable[[Fraction], Fraction], low: Fraction, high: Fractio
     """Return the last grid point from `low`, taken to fit, to `high`, which does not, with total(x) <= limit.
 
     A total is close to a power of x, so the next point is where the line through both ends, on the logarithms, meets
-    `most`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
+    `limit`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
     """
 
     def point(node: int) -> Fraction:
@@ -134,7 +134,7 @@ class DeltaSplit:
     epsilon_per_pick: Fraction
 
 
-def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> DeltaSplit:
+def split_delta(plan: StepsOfPick, epsilon: Fraction, delta: Fraction, swaps: int) -> DeltaSplit:
     """Return the split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
 
     It depends on parameters only, so any split is private. The share is found with the closed form
@@ -192,7 +192,7 @@ def largest_rho_beside(steps: tuple[SpentSteps, ...], epsilon: Fraction, delta: 
     return limit * low / RHO_STEPS
 
 
-def plan_of(picks: int, counts: int = 0) -> Plan:
+def plan_of(picks: int, counts: int = 0) -> StepsOfPick:
     """Return a plan of `picks` bounded-range steps of epsilon x, then `counts` noisy counts of epsilon x / 2."""
 
     def plan(x: Fraction) -> tuple[Steps, ...]:
@@ -210,7 +210,7 @@ def one_price(epsilon: Number | None, epsilon_per_pick: Number | None) -> None:
 
 
 def price(
-    plan: Plan,
+    plan: StepsOfPick,
     epsilon: Number | None,
     epsilon_per_pick: Number | None,
     composition: Fraction,
@@ -238,7 +238,7 @@ def priced(
 ) -> Privacy:
     """Return the privacy of steps calibrated to a `requested` epsilon, or of steps whose total is computed (None).
 
-    Where basic composition suffices, no delta is used. Steps whose sum is above `wanted` were calibrated with delta,
+    Where basic composition suffices, no delta is used. Steps whose sum is above `requested` were calibrated with delta,
     so delta is stated, however little it saved; and so it is where there is Gaussian noise.
     """
     plain = [step for step in steps if isinstance(step, Steps)]

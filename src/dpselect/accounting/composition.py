@@ -1,6 +1,6 @@
 """Composition: the total epsilon of adaptive steps at a given delta, rounded outward.
 
-The numbers are computed with balls (`reals`) and the upper end is returned, so rounding never understates a total.
+The numbers are computed with balls and the upper end is returned, so rounding never understates a total.
 Every bound holds for adaptive steps whose kinds, epsilons and number are fixed beforehand, which is what peeling
 needs. If these too are chosen adaptively (a privacy filter), only three hold, up to a total fixed beforehand: basic,
 zCDP, and Rényi at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023).
@@ -65,7 +65,7 @@ def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
     The lemma writes the drift of an r-bounded-range step as r^2/2; a pure e-step has r = 2e.
     """
-    squares = sum((s.value.range**2 * s.times for s in steps), Fraction(0))
+    squares = sum((s.value.bounded_range**2 * s.times for s in steps), Fraction(0))
     with ctx.workprec(PRECISION):
         return upper(enclose(squares) / 2 + (enclose(squares) * -enclose(delta).log() / 2).sqrt())
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, Plan, PureDP, Steps
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, PureDP, Steps, StepsOfPick
 from dpselect.accounting import calibration, composition
 from dpselect.accounting.calibration import Bound
 from dpselect.accounting.composition import Composed
@@ -99,7 +99,7 @@ def zcdp_to_epsilon(rho: Number, delta: Number) -> Fraction:
     return composition.zcdp_to_epsilon(parameters.not_negative("rho", rho), _delta(delta, zero=False))
 
 
-def largest_epsilon(plan: Plan, epsilon: Number, delta: Number, bound: Bound | None = None) -> Fraction:
+def largest_epsilon(plan: StepsOfPick, epsilon: Number, delta: Number, bound: Bound | None = None) -> Fraction:
     """Return the largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
 
     Composition is by `bound`, or without it by the smallest bound that holds.

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange, Plan, PureDP, Steps, total_rho
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps, StepsOfPick, total_rho
 from dpselect._ground.reals import enclose, upper
 
 Values = npt.NDArray[np.float64]
@@ -141,7 +141,10 @@ class OddsGrid:
 
     def loss(self, steps: Sequence[Steps]) -> float:
         """Four times the variance of all steps, as rounded to the grid."""
-        spans = [self.span(s.value) if isinstance(s.value, BoundedRange) else s.value.range / self.step for s in steps]
+        spans = [
+            self.span(s.value) if isinstance(s.value, BoundedRange) else s.value.bounded_range / self.step
+            for s in steps
+        ]
         return sum(float((n**2 + 1) * self.step**2) * s.times for n, s in zip(spans, steps, strict=True))
 
 
@@ -226,7 +229,7 @@ def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int
         return min(total, upper(enclose((node - 1) * grid.step) + part.log1p()))
 
 
-def largest_adaptive_pick(plan: Plan, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
+def largest_adaptive_pick(plan: StepsOfPick, epsilon: Fraction, delta: Fraction, low: Fraction) -> Fraction:
     """Return a larger x than `low` for which `adaptive_epsilon(plan(x), delta)` is certified not to exceed `epsilon`.
 
     `low` itself is returned for more than `MOST_STEPS` steps, and where the optimum leaves less than 1 % to gain.

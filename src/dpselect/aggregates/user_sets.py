@@ -1,6 +1,6 @@
 """UserSets: what an engine hands to a set union. The distinct items of every user, as two arrays.
 
-Sets of many users are read in blocks of whole users, here as on disk (`stored_sets`): where a block ends is decided by
+Sets of many users are read in blocks of whole users, here as on disk (`StoredSets`): where a block ends is decided by
 the sets alone, so whoever draws block after block draws the same for both.
 """
 

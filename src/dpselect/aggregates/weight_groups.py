@@ -55,10 +55,13 @@ class PairsElsewhere(Protocol):
         """Return the released items, in their own order."""
         ...
 
-    def users(self, max_items: int, key: bytes) -> Int64:
-        """Count the users of each name, when every user counts for `max_items` of them, by a hash with this key."""
+    def released_item_counts(self, max_items: int, key: bytes) -> Int64:
+        """Count the users of each of `names`, in its order.
+
+        Every user counts for `max_items` of them, by a hash with this key.
+        """
         ...
 
-    def lengths(self, largest: int) -> tuple[Int64, Int64]:
+    def user_set_sizes(self, largest: int) -> tuple[Int64, Int64]:
         """Count the users by number of items, released or not, where more than `largest` is `largest`."""
         ...

@@ -228,14 +228,14 @@ def _input_paths(files: list[str]) -> tuple[str, ...]:
     """Return the files that are read, which the answer must not overwrite."""
     from dpselect.engines.address import Address
     from dpselect.engines.sources.files import find_files
-    from dpselect.engines.sources.tables import is_lake
+    from dpselect.engines.sources.tables import is_read_by_pyarrow
 
     source = files[0]
     if _is_standard_input(files):
         return ("/dev/stdin",)  # a shell may have opened a file as standard input
     if Address.parse(source).is_elsewhere:
         return ()
-    return (source,) if is_lake(source) else find_files(files).paths
+    return (source,) if is_read_by_pyarrow(source) else find_files(files).paths
 
 
 def _is_standard_input(files: list[str]) -> bool:

@@ -161,7 +161,7 @@ def _format_toml_table(table: Mapping[str, object]) -> list[str]:
 
 
 def _format_client_config() -> str:
-    """Format the settings of a client as JSON; VS Code calls the key mcpServers `servers`."""
+    """Format the settings of a client as JSON; VS Code calls the key mcpServers by another name."""
     words = [word for word in sys.argv[1:] if word != "--config"]
     words = [os.path.abspath(word) if os.path.exists(word) else word for word in words]
     entry = {"command": sys.executable, "args": ["-m", "dpselect", *words]}

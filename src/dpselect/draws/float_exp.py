@@ -17,8 +17,10 @@ from dpselect._ground.reals import dyadic
 
 Floats = npt.NDArray[np.float64]
 
-RELATIVE_ERROR = 2.0**-38  # relative error of decay(x) against exp(-x'), for |x - x'| <= 2^-39 and 0 <= x <= LIMIT
-MAX_EXPONENT = 600.0  # beyond, decay(x) is decay(LIMIT): an upper bound still
+RELATIVE_ERROR = (
+    2.0**-38
+)  # relative error of decay(x) against exp(-x'), for |x - x'| <= 2^-39 and 0 <= x <= MAX_EXPONENT
+MAX_EXPONENT = 600.0  # beyond, decay(x) is decay(MAX_EXPONENT): an upper bound still
 TABLE_SIZE = 64  # table of 2^(-j/64)
 CHUNK = 8192  # pieces that stay in the cache
 
@@ -34,7 +36,7 @@ def _table() -> tuple[Floats, float, float]:
 
 
 def decay(x: Floats) -> Floats:
-    """Compute exp(-x) for x >= 0 within a relative ERROR; for x above LIMIT the result is an upper bound."""
+    """Compute exp(-x) for x >= 0 within RELATIVE_ERROR; for x above MAX_EXPONENT the result is an upper bound."""
     if len(x) <= CHUNK:
         return _decay(x)
     return np.concatenate([_decay(x[i : i + CHUNK]) for i in range(0, len(x), CHUNK)])

@@ -23,11 +23,11 @@ from dpselect.draws.weights import Floats, Weights
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:
     """Return (group, successes) for the groups with any; those of equal single scores may all stand under the first."""
-    reach = Reach.for_candidates(weights.candidates)
+    reach = Reach.for_candidates(weights.candidate_count)
     near_groups = nearest(weights, 1, reach.exponent)
     near_weights = near_groups.weights
     best = near_weights.score(0)
-    x = near_weights.exponents(slice(0, len(near_weights)), best)
+    x = near_weights.log_gaps(slice(0, len(near_weights)), best)
     inside = int(np.searchsorted(x, reach.exponent + 1, side="right"))
     sizes = np.ones(len(near_weights), dtype=np.int64) if near_weights.sizes is None else near_weights.sizes
     singles = np.flatnonzero(sizes[:inside] == 1)
@@ -63,7 +63,7 @@ def _beyond(
         return []
     sizes = None if weights.sizes is None else weights.sizes[groups]
     equal_weights = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
-    proposals = binomial(core, equal_weights.candidates, Exp(Fraction(-far)))
+    proposals = binomial(core, equal_weights.candidate_count, Exp(Fraction(-far)))
     count_by_group: dict[int, int] = {}
     for index, _ in peel(core, equal_weights, proposals):
         group = int(groups[index])

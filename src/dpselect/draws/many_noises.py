@@ -1,6 +1,6 @@
 """Many whole noises of one law: each coin is tossed for all of them at once, on 64 random bits.
 
-`Core.geometric`, `Core.laplace` and `gaussian` draw one by one, with the same coins. What 64 bits do not decide is
+`Core.geometric`, `Core.laplace` and `core.gaussian` draw one by one, with the same coins. What 64 bits do not decide is
 decided on more of them, exactly. Proof: docs/exact-draws.md.
 """
 
@@ -75,7 +75,7 @@ def laplaces_above(core: Core, rate: Fraction, threshold: int, weights: npt.NDAr
 
 
 def gaussians(core: Core, variance: Fraction, n: int) -> list[int]:
-    """Draw n numbers z with probability proportional to exp(-z^2 / (2 variance)), by rejection as `gaussian` does.
+    """Draw n numbers z with probability proportional to exp(-z^2 / (2 variance)), by rejection as `core.gaussian` does.
 
     Proposals of one size have one probability of being accepted, and are decided together.
     """

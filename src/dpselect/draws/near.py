@@ -114,7 +114,7 @@ def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
             with np.errstate(over="ignore"):
                 groups = np.flatnonzero((best - scores) * float(weights.rate) <= reach + 1)
     groups = groups[np.argsort(scores[groups], kind="stable")[::-1]]
-    return NearGroups(weights, weights.pick(groups), groups)
+    return NearGroups(weights, weights.subset(groups), groups)
 
 
 def _as_integers(scores: Scores) -> Int64:

@@ -58,7 +58,7 @@ def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list
 class Peel:
     """A run of peeling, which keeps the order, the candidates taken so far, and the table in use."""
 
-    # The table, made anew for what remains: from the position `first` to `end`, in units of 2^scale / e^shift.
+    # The table, made anew for what remains: up to the position `window_end`, in units of 2^scale / e^shift.
     best_score: int | Fraction
     window_end: int
     copies_left: npt.NDArray[np.int64] | npt.NDArray[np.object_]
@@ -74,7 +74,7 @@ class Peel:
         self.core = core
         self.weights = weights
         self.k = k
-        self.reach: Reach = Reach.for_candidates(weights.candidates)
+        self.reach: Reach = Reach.for_candidates(weights.candidate_count)
         self.near_groups: NearGroups = nearest(weights, k, self.reach.exponent)
         self.near_weights: Weights = self.near_groups.weights
         self.far_groups: GroupIndices | None = None  # all other groups, once a pick falls so far
@@ -89,7 +89,7 @@ class Peel:
         """Draw k candidates as (group, member), in this order, or those up to the first of group `until` or later."""
         picked: list[tuple[int, int]] = []
         while len(picked) < self.k:
-            self._build(self.weights.candidates - len(picked))
+            self._build(self.weights.candidate_count - len(picked))
             removed = 0
             while len(picked) < self.k and 2 * removed < self.total_mass:
                 position, mass, copies = self._propose()
@@ -108,7 +108,7 @@ class Peel:
         self.best_score = self.near_weights.score(self.first_position)
         self.window_end = self._find_window_end()
         window = slice(self.first_position, self.window_end)
-        x = self.near_weights.exponents(window, self.best_score)
+        x = self.near_weights.log_gaps(window, self.best_score)
         if self.log_factors is not None:
             x = x - self.log_factors[window]
         self.copies_left = self._count_copies(window)
@@ -160,7 +160,7 @@ class Peel:
             return len(self.near_weights)
 
         def outside(position: int) -> int:
-            return int(self.near_weights.exponent(position, self.best_score) > self.reach.exponent + 1)
+            return int(self.near_weights.log_gap(position, self.best_score) > self.reach.exponent + 1)
 
         return bisect_right(range(len(self.near_weights)), 0, lo=self.first_position, key=outside)
 

@@ -38,7 +38,7 @@ class Weights:
         if not MIN_RATE < self.rate < MAX_RATE:
             raise ParameterError("epsilon / sensitivity", "be between 2^-900 and 2^900", "a value outside")
         if self.factors is not None and not all(MIN_RATE < f < MAX_RATE for f in _distinct_factors(self.factors)):
-            raise ParameterError("delta", "be at least 2^-900", "a smaller value")
+            raise ParameterError("factors", "be between 2^-900 and 2^900", "a value outside")
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -48,7 +48,7 @@ class Weights:
         return 1 if self.sizes is None else int(self.sizes[group])
 
     @property
-    def candidates(self) -> int:
+    def candidate_count(self) -> int:
         """Count the candidates of all groups."""
         return len(self.scores) if self.sizes is None else int(self.sizes.sum())
 
@@ -64,7 +64,7 @@ class Weights:
         log_by_factor = {id(factor): log(factor) for factor in _distinct_factors(self.factors)}
         return np.array([log_by_factor[id(factor)] for factor in self.factors], dtype=np.float64)
 
-    def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
+    def subset(self, groups: npt.NDArray[np.intp]) -> Weights:
         """Keep some groups, in this order."""
         sizes = None if self.sizes is None else self.sizes[groups]
         factors = None if self.factors is None else [self.factors[g] for g in groups]
@@ -75,14 +75,15 @@ class Weights:
         factor = Fraction(1) if self.factors is None else self.factors[group]
         return Exp(self.rate * (self.score(group) - reference), factor)
 
-    def exponent(self, group: int, reference: int | Fraction) -> float:
+    def log_gap(self, group: int, reference: int | Fraction) -> float:
         """Compute rate * (reference - score) as a float; infinite where no float holds it."""
         return _nearest_float(self.rate * (reference - self.score(group)))
 
-    def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
-        """Compute rate * (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
+    def log_gaps(self, groups: slice, reference: int | Fraction) -> Floats:
+        """Compute rate * (reference - score) in floats, three roundings away from exact: difference, rate and product.
 
-        No score may be above the reference.
+        The relative error is below 2^-51, but of a product that is no normal number: that is below 2^-1021 and so is
+        its error, where `float_exp.decay` allows 2^-39. No score may be above the reference.
         """
         scores, rate = self.scores[groups], float(self.rate)
         if scores.dtype == np.int64:  # modulo 2^64 the difference is exact, whatever its size

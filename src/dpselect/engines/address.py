@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import kind_of, prepared_path
-from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE_PREFIXES, is_iceberg_object, is_lake
+from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE_PREFIXES, is_iceberg_object, is_read_by_pyarrow
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class SourceKind(Enum):
     IBIS = auto()
     ICEBERG = auto()  # a table of a catalog, by its name or as an object of pyiceberg
     REMOTE = auto()  # a file at an address
-    OUTSIDE = auto()  # an address that nothing here reads: another package may
+    OTHER_PACKAGE = auto()  # an address that nothing here reads: another package may
     PATHS = auto()  # files, folders or patterns on this machine
     OBJECT = auto()  # a frame, a connection, or nothing that can be read
 
@@ -66,7 +66,7 @@ class Address:
             case str() if source.startswith(REMOTE_PREFIXES):
                 kind = SourceKind.REMOTE
             case str() if "://" in source:
-                kind = SourceKind.OUTSIDE
+                kind = SourceKind.OTHER_PACKAGE
             case str() | os.PathLike():
                 kind = SourceKind.PATHS
             case list() | tuple() if all(isinstance(path, (str, os.PathLike)) for path in source):
@@ -95,9 +95,9 @@ class Address:
         return prepared_path(self.source) if self.kind is SourceKind.PATHS else None
 
     @property
-    def is_lake(self) -> bool:
+    def is_read_by_pyarrow(self) -> bool:
         """True if the source is Parquet at an address, an Iceberg table, or SQLite."""
-        return self.kind is SourceKind.ICEBERG or is_lake(self.source)
+        return self.kind is SourceKind.ICEBERG or is_read_by_pyarrow(self.source)
 
     @property
     def file_kind(self) -> str | None:

@@ -21,8 +21,7 @@ from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.files import Files, find_files
-from dpselect.engines.sources.tables import SQLITE_SIDE_FILES, STORE_PREFIXES, is_lake
-from dpselect.engines.sources.tables import redact_address as place_of_table
+from dpselect.engines.sources.tables import SQLITE_SIDE_FILES, STORE_PREFIXES, is_read_by_pyarrow, redact_address
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
@@ -39,23 +38,25 @@ def display_name(source: object) -> str:
 
             return repr(address.public_address(str(source)))
         case SourceKind.SPARK:
-            from dpselect.engines.spark.source import display_name
+            from dpselect.engines.spark.source import display_name as spark_display_name
 
-            return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+            return (
+                repr(spark_display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+            )
         case SourceKind.ICEBERG if isinstance(source, str):
             return repr(source)
-        case SourceKind.REMOTE | SourceKind.OUTSIDE | SourceKind.PATHS:
+        case SourceKind.REMOTE | SourceKind.OTHER_PACKAGE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
             path = os.fsdecode(source)  # type: ignore[arg-type] # it is a path
-            return repr(place_of_table(path) if "://" in path else path)
+            return repr(redact_address(path) if "://" in path else path)
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
 
 
 def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, bool]:
     """Return what identifies a source in a ledger, and whether that fixes its rows. Most frames have only a name.
 
-    Where somebody `named` the rows, a table in memory has no name of its own, which would be another in each process.
+    Where somebody named the rows, a table in memory has no name of its own, which would be another in each process.
     """
     source = address.source
     match address.kind:
@@ -64,9 +65,9 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
 
             return identity(source), False
         case SourceKind.SPARK:
-            from dpselect.engines.spark.source import display_name
+            from dpselect.engines.spark.source import display_name as spark_display_name
 
-            return display_name(source), False
+            return spark_display_name(source), False
         case SourceKind.IBIS:
             from dpselect.engines.sources.wrapped import ledger_name
 
@@ -77,17 +78,17 @@ def identify_source(address: Address, *, is_named: bool = False) -> tuple[Json, 
             with suppress(Exception):  # whoever opens it says what is wrong
                 return identify_state(source, address.table), True
             return source if isinstance(source, str) else "pyiceberg", False
-        case SourceKind.REMOTE | SourceKind.OUTSIDE:
+        case SourceKind.REMOTE | SourceKind.OTHER_PACKAGE:
             return _remote(source), False
     stamps = _fingerprint(source) if address.kind is SourceKind.PATHS else None
     if stamps is not None:
         return stamps, True
-    if not is_named and "pyarrow" in sys.modules and (name := name_of(source)) is not None:
+    if not is_named and "pyarrow" in sys.modules and (name := arrow_table_name(source)) is not None:
         return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
 
 
-def is_fixed(source: object) -> bool:
+def is_fixed_domain(source: object) -> bool:
     """Return whether files decide what a domain is. Only who opens a database knows a table from a view in it."""
     files = _files(source)
     return files is not None and files.kind != "duckdb"
@@ -101,7 +102,7 @@ def _fingerprint(source: object) -> Json:
     """
     if isinstance(source, str) and PREFIX in source:
         return None
-    if is_lake(source):
+    if is_read_by_pyarrow(source):
         from dpselect.engines.sources.iceberg_tables import state_files
 
         with suppress(OSError):
@@ -125,7 +126,7 @@ def _remote(address: str) -> str:
 
     Elsewhere it may be a secret, or say which file it is: such an address is never known again.
     """
-    public = place_of_table(address)
+    public = redact_address(address)
     if public == address:
         return public
     hashed = address.encode() if address.startswith(STORE_PREFIXES) else fresh_key()
@@ -133,7 +134,11 @@ def _remote(address: str) -> str:
 
 
 def file_bytes(source: object) -> int:
-    """Return the total bytes of the files of a source, for its owner; 0 for what is no file."""
+    """Return the total bytes of the files that DuckDB reads of a source, for its owner; 0 for all other sources.
+
+    SQLite and Iceberg, which no gateway reads, are not measured. Nor are prepared data: their file holds counts beside
+    the rows, and both packed, so that its size says nothing of the bytes of the rows.
+    """
     files = _files(source)
     if files is None or files.kind == "prepared":
         return 0
@@ -161,8 +166,12 @@ def _stamp(path: str) -> Json:
     ]
 
 
-def name_of(source: object) -> str | None:
-    """Return the name of a table or a batch of PyArrow's, which no method changes; None for everything else."""
+def arrow_table_name(source: object) -> str | None:
+    """Return the name of a table or a batch of PyArrow's, which none of their methods changes; None for all else.
+
+    Where its memory is that of a NumPy array, whoever changes the array changes a table of the same name: a repeated
+    question then has the stored answer, of the rows before, and nothing of the new ones is told.
+    """
     import pyarrow as pa
 
     table = Address.parse(source).source

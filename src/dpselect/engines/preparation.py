@@ -284,7 +284,7 @@ def _sources(address: Address, previous: State | None) -> tuple[Any, ...]:
 
 def _files(address: Address) -> Sequence[str]:
     """Return the files that hold the rows of a source."""
-    if not address.is_lake:
+    if not address.is_read_by_pyarrow:
         return find_files(address.source).paths
     from dpselect.engines.sources.lake import files_of, files_of_iceberg
 

@@ -105,7 +105,7 @@ class Forecast(Tabular):
         return {**columns, "epsilon": [float_rounded_up(row.epsilon) for row in self.rows]}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
-        """Return three charts with a line for each method against epsilon; `save` writes them as SVG.
+        """Return three charts with a line for each method against epsilon; `Picture.save` writes them as SVG.
 
         Args:
             ax: Three Matplotlib axes to draw on too.

@@ -21,7 +21,7 @@ from dpselect.forecast.crowds import MAX_EVENTS, Crowd, Floats, Released, Zipf
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MAX_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
-from dpselect.forecast.union import UnionForecast
+from dpselect.forecast.union import UnionForecastTerms
 from dpselect.queries.top.groups import LIMITED_BY_GROUP
 from dpselect.questions.parts import BY_BOUND, SET, Method
 from dpselect.questions.questions import Question, TopK, Union
@@ -65,7 +65,7 @@ def forecast(
         crowd = _imagine_crowd(like, None, max_items)
         if checked_question.counts and max_items is None:
             raise ParameterError("max_items_per_user", "be given for a forecast of counts", "nothing")
-        terms = UnionForecast(
+        terms = UnionForecastTerms(
             delta=delta_value, max_items_per_user=max_items, threshold=accuracy, counts=checked_question.counts
         )
         made_forecast = _forecast_union(terms, crowd, trial)
@@ -162,7 +162,7 @@ def _forecast_top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) ->
     return Forecast(question="top_k", rows=rows, assumed=assumed, sentences=tuple(sentences))
 
 
-def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
+def _forecast_union(terms: UnionForecastTerms, crowd: Crowd, trial: Trial) -> Forecast:
     max_items = terms.max_items_per_user
     sets = crowd.sets(trial.draws)
     method_names = trial.choose_methods(
@@ -174,7 +174,7 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
     rows = tuple(
         union.union_rows(terms, crowd_data, method_names, trial.epsilons, trial.report_progress, refused, notes)
     )
-    if not rows and notes:
+    if not rows and notes and terms.threshold is not None:
         raise ParameterError("threshold", f"be larger for {', '.join(method_names)}", terms.threshold)
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(method_names)}", "smaller values")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, Floats, expected_counts, release_probabilities, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.mechanisms import CountLaplace, SetUnion, TruncatedGeometric
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import LEAST_DELTA, has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
 from dpselect.queries.union.bounded_union import BoundedUnion
@@ -38,11 +37,13 @@ def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
     return tuple(method.name for method in methods.methods("union") if method.weights is rule)
 
 
-SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (_methods_by_rule(rule) for rule in WeightRule)
+SUM_METHODS = _methods_by_rule(WeightRule.SUM)
+POLICY_METHODS = _methods_by_rule(WeightRule.POLICY)
+ROUND_METHODS = _methods_by_rule(WeightRule.ROUNDS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnionForecast:
+class UnionForecastTerms:
     """The parameters of a forecast of a set union."""
 
     delta: Fraction
@@ -69,7 +70,7 @@ class UnionForecast:
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
         return BoundedUnion.with_bound(plan, plan.max_items_per_user)
 
-    def width(self, method: str, epsilon: Fraction) -> int:
+    def half_width(self, method: str, epsilon: Fraction) -> int:
         """Return the half width of the 95 % interval of its counts."""
         half_width: Any = self.make_bounded_union(method, epsilon).accuracy().numbers["width_of_counts"]
         return int(half_width)
@@ -93,11 +94,13 @@ def applicable_methods(max_items: int | None, *, users: bool) -> list[str]:
     return [name for name in candidates if max_items is not None or not _needs_bound(name)]
 
 
-def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
-    """Return whether the mechanism is made within a second or two."""
+def _is_quick(method: str, epsilon: Fraction, terms: UnionForecastTerms) -> bool:
+    """Return whether this epsilon is large enough for a mechanism that is made within a second or two."""
     max_items = terms.max_items_per_user
-    share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
-    return method != "renyi-shaped" or (max_items is not None and has_curve(epsilon, terms.delta, max_items, share))
+    if method != "renyi-shaped" or max_items is None or terms.delta < LEAST_DELTA:  # the mechanism refuses such a delta
+        return True
+    counts_share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
+    return has_curve(epsilon, terms.delta, max_items, counts_share)
 
 
 def _needs_bound(method: str) -> bool:
@@ -121,7 +124,7 @@ class Sample:
         return self.bounded_sets[key]
 
     @cached_property
-    def users(self) -> Floats:
+    def users_per_item(self) -> Floats:
         """The number of users of each item, before any bound."""
         return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
 
@@ -134,7 +137,7 @@ class Averages:
     weights_by_method: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
-    def users(self) -> Floats:
+    def users_per_item(self) -> Floats:
         """The expected number of users of each item, before any bound."""
         return expected_counts(self.crowd, None)
 
@@ -150,7 +153,7 @@ class Averages:
 
 
 def union_rows(
-    terms: UnionForecast,
+    terms: UnionForecastTerms,
     crowd_data: Sample | Averages,
     method_names: Sequence[str],
     epsilons: Sequence[Fraction | None],
@@ -160,10 +163,13 @@ def union_rows(
 ) -> Iterator[ForecastRow]:
     """Yield a row for each method and epsilon; an epsilon of None follows from `threshold`.
 
-    Epsilons that a method cannot have are added to `refused`; sentences about methods that cannot promise `threshold`
-    are appended to `sentences`.
+    Epsilons that are too small for a method are added to `refused`; sentences about methods that cannot promise
+    `threshold`, or have another parameter that does not fit, are appended to `sentences`. Where no method fits, the
+    ParameterError is raised.
     """
     total = len(method_names) * len(epsilons)
+    wrong_parameter: ParameterError | None = None
+    has_row = False
     for method_index, method in enumerate(method_names):
         for epsilon_index, requested_epsilon in enumerate(epsilons):
             report_progress((method_index * len(epsilons) + epsilon_index) / total)
@@ -175,8 +181,16 @@ def union_rows(
                     raise
                 sentences.append(f"{method} is left out: threshold must {error.must}.")
                 continue
-            with contextlib.suppress(ParameterError):
+            try:
                 mechanism = terms.make(method, epsilon) if _is_quick(method, epsilon, terms) else None
+            except ParameterError as error:
+                if error.parameter != "epsilon":
+                    if len(method_names) == 1:
+                        raise
+                    wrong_parameter = error
+                    sentence = f"{method} is left out: {error.parameter} must {error.must}."
+                    sentences += [] if sentence in sentences else [sentence]
+                    continue
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
@@ -186,7 +200,10 @@ def union_rows(
                 row = (_forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
                     method, epsilon, mechanism, crowd_data
                 )
-            yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
+            has_row = True
+            yield replace(row, width=terms.half_width(method, epsilon)) if terms.counts else row
+    if wrong_parameter is not None and not has_row:
+        raise wrong_parameter
 
 
 def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, averages: Averages) -> ForecastRow:
@@ -196,8 +213,8 @@ def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, ave
     if averages.crowd.has_equal_users:
         smallest_count: int | None = _users_needed(mechanism, max_items, averages.crowd.typical_items)
     else:
-        smallest_count = smallest_likely(averages.users, probabilities)
-    return _summarize(method, epsilon, [probabilities], averages.users, smallest_count, mechanism.threshold)
+        smallest_count = smallest_likely(averages.users_per_item, probabilities)
+    return _summarize(method, epsilon, [probabilities], averages.users_per_item, smallest_count, mechanism.threshold)
 
 
 def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
@@ -207,8 +224,8 @@ def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sampl
     for order in range(ORDERS_DRAWN if method in POLICY_METHODS else 1):
         weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
         probabilities.append(release_probabilities(mechanism.law, weights, unit))
-    smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
-    return _summarize(method, epsilon, probabilities, sample.users, smallest_count, mechanism.threshold)
+    smallest_count = smallest_likely(sample.users_per_item, np.mean(probabilities, axis=0))
+    return _summarize(method, epsilon, probabilities, sample.users_per_item, smallest_count, mechanism.threshold)
 
 
 def _summarize(
@@ -254,7 +271,7 @@ def _mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[f
 
 def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
     """Return the mean and the spread of some answers."""
-    users = sample.users
+    users = sample.users_per_item
     numbers_of_items: list[int] = []
     lost_shares: list[float] = []
     release_frequencies = np.zeros(len(users))

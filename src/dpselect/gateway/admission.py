@@ -42,10 +42,10 @@ class Admission:
         would be refused later is refused at once.
         """
         account = Account(dataset=job.data, analyst=person.name)
-        if paid_job is not None and paid_job.settle is not None:
-            free = replace(job, state=JobState.ANSWERED, answer=paid_job.id, cost=cost(0.0, REPEATED, repeated=True))
-            return free, partial(self._admit_free, person, job, paid_job.settle)
-        if job.tick * 2.0 ** self._jobs.slips_of(job.data) > LATEST:
+        if paid_job is not None and paid_job.settle_entry is not None:
+            free = replace(job, state=JobState.ANSWERED, paid_by=paid_job.id, cost=cost(0.0, REPEATED, repeated=True))
+            return free, partial(self._admit_free, person, job, paid_job.settle_entry)
+        if job.base_window * 2.0 ** self._jobs.slips_of(job.data) > LATEST:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
         for standing in self._books.ledger.standings(account, question.periods):

@@ -106,7 +106,7 @@ class Answers:
         return entry
 
     def _find_entry(self, paid_job: Job) -> Entry | None:
-        entry = None if paid_job.settle is None else self._books.ledger.entry(paid_job.settle)
+        entry = None if paid_job.settle_entry is None else self._books.ledger.entry(paid_job.settle_entry)
         return entry if entry is not None and entry.digest == paid_job.settle_digest else None
 
     def _forget_all(self) -> None:

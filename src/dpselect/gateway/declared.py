@@ -42,7 +42,7 @@ class Difference:
 
 
 def differences(settings: Settings, ledger: Ledger) -> list[Difference]:
-    """List what the ledger has otherwise than the settings, except what it does not have yet, which `serve` makes."""
+    """List what the ledger has otherwise than the settings, except what it does not have yet and is made."""
     accounts = {account.dataset: account for account, _ in ledger.data_accounts()}
     quotas = {standing.account: standing.granted for standing in ledger.all_standings()}
     pairs = [(data, accounts[data.name]) for data in settings.data.values() if data.name in accounts]

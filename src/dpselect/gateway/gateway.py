@@ -174,7 +174,7 @@ class Gateway:
     def at_hand(self, person: Person, raw: bytes) -> dict[str, Json] | None:
         """Return the answered job of a question that the same person sent in the same bytes, if it is in memory."""
         question, job = self._known.get(_request_key(person, raw)) or (None, None)
-        if question is None or job is None or job.key != self._key(question):
+        if question is None or job is None or job.repeat_key != self._key(question):
             return None
         self.metrics.count("dpselect_repeats_total")
         return job.to_dict()
@@ -203,7 +203,7 @@ class Gateway:
     def _take(self, person: Person, question: AskedQuestion, idempotency_key: str | None) -> Job:
         """Return the job of a question. Nothing is remembered of one that is refused."""
         self.books.check_quota(question.settings, person)
-        tick, key = self._find_tick(question), self._key(question)
+        base_window, key = self._find_window(question), self._key(question)
         sent_job = self._find_sent(person, idempotency_key, question)
         if sent_job is not None:
             return sent_job
@@ -218,11 +218,11 @@ class Gateway:
             id=fresh_key().hex(),
             analyst=person.name,
             data=question.settings.name,
-            key=key,
+            repeat_key=key,
             body=question.body,
             state=JobState.APPROVAL if question.settings.approve else JobState.QUEUED,
             asked_at=time.time(),
-            tick=tick,
+            base_window=base_window,
             idempotency_key=idempotency_key,
             fresh=question.fresh,
         )
@@ -258,7 +258,7 @@ class Gateway:
                 raise
             return sent_job
 
-    def _find_tick(self, question: AskedQuestion) -> float:
+    def _find_window(self, question: AskedQuestion) -> float:
         """Return the seconds from a question's start to its end, by its parameters and the owner's declarations."""
         data, plan = question.settings, question.plan
         periods = 1 if question.periods is None else len(question.periods.all)

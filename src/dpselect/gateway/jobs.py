@@ -21,7 +21,7 @@ class JobState(StrEnum):
     ANSWERED = "answered"
     REFUSED = "refused"  # the budget does not suffice, or the schema does not fit: nothing was charged
     FAILED = "failed"  # it began and could not be answered; its ceiling may be charged
-    LOST = "lost"  # the server died while rows may have been read: its ceiling is charged
+    LOST = "lost"  # rows may have been read before its server died: charged; or the ledger that was put back lacks it
     CANCELLED = "cancelled"
     REJECTED = "rejected"  # who had to agree did not
 
@@ -46,29 +46,29 @@ class Job:
     id: str
     analyst: str
     data: str
-    key: str  # the question, and the state of the data where that is known
+    repeat_key: str  # a digest of the question and of the state of the data, where that is known: a repeat has it too
     body: dict[str, Json]
     state: JobState
     asked_at: float
-    tick: float  # seconds from its beginning to its end, where its data were never late
-    slips: int = 0  # how often they were, each of which doubles that
+    base_window: float  # seconds from its beginning to its end, where its data were never late
+    slips: int = 0  # how often its data were late while it ran or before, each of which doubles that
     idempotency_key: str | None = None  # the caller's own key, by which a request that is sent twice is one
-    fresh: bool = False
+    fresh: bool = False  # answered anew although an answer is stored
     started_at: float | None = None
-    hold: int | None = None  # the reservation in the ledger
-    settle: int | None = None  # the entry of the ledger that holds the answer, where this question paid for it
+    hold_entry: int | None = None  # the reservation in the ledger
+    settle_entry: int | None = None  # the entry of the ledger that holds the answer, where this question paid for it
     settle_digest: str | None = None  # its digest: a ledger that is put back gives the number to another entry
-    answer: str | None = None  # the id of the question that did
+    paid_by: str | None = None  # the id of the question that did
     cost: dict[str, Json] | None = None
     problem: dict[str, Json] | None = None
-    server: str | None = None
+    process_id: str | None = None  # of the process that runs it, by a random name
     approved_by: str | None = None
-    question: str | None = None  # the digest of the question as the ledger has it
+    question_digest: str | None = None  # of the question as the ledger has it
 
     @property
     def window(self) -> float:
         """The seconds from its beginning to its end."""
-        return self.tick * 2.0**self.slips
+        return self.base_window * 2.0**self.slips
 
     @property
     def due(self) -> float | None:
@@ -87,7 +87,7 @@ class Job:
             "ready_at": None if self.due is None else moment(self.due),
             "tick": self.window,
             "slips": self.slips,
-            "answer": None if self.answer is None else f"/v1/answers/{self.answer}",
+            "answer": None if self.paid_by is None else f"/v1/answers/{self.paid_by}",
             "cost": self.cost,
             "problem": self.problem,
         }

@@ -106,12 +106,12 @@ class Runner:
             )  # workers, not questions
             job = self._jobs.claim(busy_workers, last=free == 1 < len(self._threads))
             if job is not None:
-                self._turns[job.id] = job, Turn(job.tick, job.slips)
+                self._turns[job.id] = job, Turn(job.base_window, job.slips)
             return job
 
     def run_question(self, job: Job) -> None:
         """Run one question to its end."""
-        turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
+        turn = self._turns.setdefault(job.id, (job, Turn(job.base_window, job.slips)))[1]
         try:
             changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": _CLOSED_NOW, "cost": FREE}
             if job.window <= LATEST:
@@ -151,7 +151,7 @@ class Runner:
         release = question.dataset(budget).ask(question.plan, fresh=job.fresh, progress=turn.check)
         turn.work_ended = True
         answer = self._jobs.record_answer(job, budget.settlement)
-        return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
+        return {"state": JobState.ANSWERED, "paid_by": answer, "cost": cost_of(release), "problem": None}
 
     def _announce(self, job: Job, turn: Turn, state: JobState) -> None:
         """Wake who waits for the question, count it and log it."""
@@ -222,7 +222,7 @@ class Runner:
 
         def read_end() -> dict[str, Any] | None:
             current = self._jobs.find(job.id)
-            if current is None or current.state is not JobState.RUNNING or current.server != job.server:
+            if current is None or current.state is not JobState.RUNNING or current.process_id != job.process_id:
                 return None
             entry = self._find_entry(current)
             if entry is not None and entry.kind is EntryKind.SETTLE:
@@ -250,10 +250,10 @@ class Runner:
 
         def belongs(entry: Entry) -> bool:
             account = Account(dataset=job.data, analyst=job.analyst)
-            return entry.account == account and hash_question(entry.question or "") == job.question
+            return entry.account == account and hash_question(entry.question or "") == job.question_digest
 
         ledger = self._books.ledger
-        outcome = None if job.hold is None else self._books.find_outcome(job.hold, belongs)
+        outcome = None if job.hold_entry is None else self._books.find_outcome(job.hold_entry, belongs)
         if outcome is None:  # a crash of the ledger may have taken the hold with it
             for reservation in ledger.pending():
                 if belongs(reservation.entry) and not reservation.may_have_read:
@@ -306,14 +306,14 @@ class Runner:
     def _recovery_changes(self, job: Job) -> dict[str, Any]:
         entry = self._find_entry(job)
         if entry is None:
-            return {"state": JobState.QUEUED, "server": None, "started_at": None, "hold": None}
+            return {"state": JobState.QUEUED, "process_id": None, "started_at": None, "hold_entry": None}
         if entry.kind is EntryKind.SETTLE:
             return self._answer_changes(job, entry)
         return {"state": JobState.LOST, "problem": problem("lost", LOST_JOB), "cost": self._cost_of_entry(entry)}
 
     def _answer_changes(self, job: Job, settle: Entry) -> dict[str, Any]:
         answer = self._jobs.record_answer(job, settle)
-        return {"state": JobState.ANSWERED, "answer": answer, "cost": self._cost_of_entry(settle), "problem": None}
+        return {"state": JobState.ANSWERED, "paid_by": answer, "cost": self._cost_of_entry(settle), "problem": None}
 
     def _cost_of_entry(self, entry: Entry) -> dict[str, Json]:
         share, left = self._books.cost_of(entry) or (0.0, None)

@@ -43,7 +43,7 @@ class Jobs:
     def __init__(self, location: Path | str) -> None:
         self._location = location
         self._lock = threading.RLock()
-        self.server: str = fresh_key().hex()
+        self.process_id: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
         self._served: dict[str, float] = {}  # when the last question of each person began
         self._grace = _GRACE if isinstance(location, str) else 0.0
@@ -53,7 +53,7 @@ class Jobs:
         store = open_postgres(self._location) if isinstance(self._location, str) else open_file(self._location)
         try:
             if store.dialect is StoreDialect.POSTGRES:
-                store.run("SELECT pg_advisory_lock(?)", (lock_number(self.server),))
+                store.run("SELECT pg_advisory_lock(?)", (lock_number(self.process_id),))
         except BaseException:
             store.close()
             raise
@@ -180,7 +180,7 @@ class Jobs:
             return None
         changed_job, new_cells = changed_cells(job, changes)
         assignments = ", ".join(f"{name} = ?" for name in new_cells)
-        identity: list[Cell] = [job.id, str(job.state), job.server or ""]
+        identity: list[Cell] = [job.id, str(job.state), job.process_id or ""]
         with self._using(writing=True, durable=durable) as store:
             where = "WHERE id = ? AND state = ? AND coalesce(server, '') = ?"
             if not store.run(f"SELECT id FROM job {where}", identity):
@@ -225,7 +225,7 @@ class Jobs:
     def _begin(self, store: Store, number: str) -> Job:
         """Start a job, and return it as it runs from now on."""
         job = job_of(store.run(f"SELECT {JOB_COLUMNS} FROM job WHERE id = ?", (number,))[0])
-        changes = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
+        changes = {"state": JobState.RUNNING, "started_at": time.time(), "process_id": self.process_id}
         started_job, new_cells = changed_cells(job, {**changes, "slips": self._slips_of(store, job.data)})
         assignments = ", ".join(f"{name} = ?" for name in new_cells)
         store.run(f"UPDATE job SET {assignments} WHERE id = ?", [*new_cells.values(), number])
@@ -268,22 +268,22 @@ class Jobs:
     def slips(self) -> dict[str, int]:
         """Return the slips of each question that runs here."""
         with self._using() as store:
-            rows = store.run("SELECT id, slips FROM job WHERE state = 'running' AND server = ?", (self.server,))
+            rows = store.run("SELECT id, slips FROM job WHERE state = 'running' AND server = ?", (self.process_id,))
         return {str(id_): int(str(slips)) for id_, slips in rows}
 
     def list_running_here(self) -> list[Job]:
         """List the jobs that run here."""
-        return [job for job in self.in_state(JobState.RUNNING) if job.server == self.server]
+        return [job for job in self.in_state(JobState.RUNNING) if job.process_id == self.process_id]
 
     def list_abandoned(self) -> list[Job]:
         """List the jobs that run on no living server."""
         running = self.in_state(JobState.RUNNING)
-        other_servers = {job.server for job in running if job.server is not None} - {self.server}
+        other_servers = {job.process_id for job in running if job.process_id is not None} - {self.process_id}
         silent = {server for server in other_servers if self._is_silent(server)}
         now = time.monotonic()
         self._silent = {server: self._silent.get(server, now) for server in silent}
         gone = {server for server, since in self._silent.items() if now - since >= self._grace}
-        return [job for job in running if job.server in gone]
+        return [job for job in running if job.process_id in gone]
 
     def _is_silent(self, server: str) -> bool:
         """Return whether a server has gone: any other of a file, and one of PostgreSQL that holds no lock."""

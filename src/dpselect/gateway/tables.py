@@ -41,9 +41,19 @@ _CREATE_TABLES = (
 )
 _INTEGER_TYPES = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 JOB_FIELDS = [field.name for field in fields(Job)]
-JOB_COLUMNS = ", ".join(JOB_FIELDS)
+_COLUMN_OF_FIELD = {
+    "repeat_key": "key",
+    "base_window": "tick",
+    "hold_entry": "hold",
+    "settle_entry": "settle",
+    "paid_by": "answer",
+    "process_id": "server",
+    "question_digest": "question",
+}
+"""The columns that have another name than their field: the tables of gateways that exist have them."""
+JOB_COLUMNS = ", ".join(_COLUMN_OF_FIELD.get(name, name) for name in JOB_FIELDS)
 _JSON_FIELDS = ("body", "cost", "problem")
-_TIME_FIELDS = ("asked_at", "tick", "started_at")
+_TIME_FIELDS = ("asked_at", "base_window", "started_at")
 MICRO = 1_000_000
 
 
@@ -75,9 +85,11 @@ def job_of(row: tuple[object, ...]) -> Job:
 
 
 def changed_cells(job: Job, changes: dict[str, Any]) -> tuple[Job, dict[str, str | int | None]]:
-    """Return the job after some changes, and the cells that they change."""
+    """Return the job after some changes of its fields, and the cells that they change, by column."""
     changed_job = replace(job, **changes)
-    return changed_job, {name: _format_cell(name, getattr(changed_job, name)) for name in changes}
+    return changed_job, {
+        _COLUMN_OF_FIELD.get(name, name): _format_cell(name, getattr(changed_job, name)) for name in changes
+    }
 
 
 # ---- how they are opened ---------------------------------------------------------------------------------------

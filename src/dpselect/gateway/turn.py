@@ -129,11 +129,11 @@ class TimedBudget(LedgerBudget):
     ) -> Release:
         """Pay for a question and return its release; the outcome, answer or error, is settled at a fixed time."""
         self._question = question.text
-        self._note(question=hash_question(question.text), durable=False)
+        self._note(question_digest=hash_question(question.text), durable=False)
 
         def note_hold(reservation: Reservation) -> None:
             self._hold = reservation.number
-            self._note(hold=reservation.number)
+            self._note(hold_entry=reservation.number)
             self._turn.may_have_read = True
 
         def ask_in_time() -> Release:

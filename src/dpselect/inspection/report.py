@@ -22,7 +22,7 @@ from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.lines import JsonScan
 from dpselect.engines.sources.scans.parquet import LACKS_COLUMN
 from dpselect.engines.sources.scans.scan import Scan
-from dpselect.engines.sources.tables import is_lake
+from dpselect.engines.sources.tables import is_read_by_pyarrow
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.inspection.columns import Columns, IntendedUse
 from dpselect.inspection.files import file_findings
@@ -109,7 +109,7 @@ def _files(address: Address) -> Files | None:
     """Return the files of a source; none where it is something else, or its files alone are not its rows."""
     source = address.source
     is_path = address.kind is SourceKind.PATHS and "://" not in str(source)
-    files = find_files(source) if is_path and not is_lake(source) else None
+    files = find_files(source) if is_path and not is_read_by_pyarrow(source) else None
     return None if files is None or files.kind == "delta" else files
 
 

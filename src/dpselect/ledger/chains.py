@@ -31,7 +31,7 @@ def opening_entry(old: Chain, new: Chain, closed: Entry) -> Entry:
 
 
 def shift_entry(entry: Entry, offset: int, previous: str) -> Entry:
-    """Return an entry in a chain where all numbers are larger by `by`."""
+    """Return an entry in a chain where all numbers are larger by `offset`."""
     refers_to = None if entry.refers_to is None else entry.refers_to + offset
     shifted = replace(entry, number=entry.number + offset, refers_to=refers_to, previous=previous)
     return replace(shifted, digest=compute_digest(shifted))

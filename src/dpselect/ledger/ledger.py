@@ -385,7 +385,7 @@ class Ledger:
     def plot(
         self, *, analyst: str | None = None, data: str | None = None, ax: Axes | Iterable[Axes] | None = None
     ) -> Picture:
-        """Return a picture of the used part of each budget after every entry; `save` writes it as SVG.
+        """Return a picture of the used part of each budget after every entry; `Picture.save` writes it as SVG.
 
         Args:
             analyst: Only this analyst.

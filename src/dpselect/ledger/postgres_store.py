@@ -146,11 +146,16 @@ def open_postgres(url: str) -> PostgresStore:
     except ImportError:
         raise LedgerError("a ledger in PostgreSQL needs psycopg", install_hint("postgres")) from None
     try:
-        address_parts = conninfo_to_dict(url)
+        # libpq takes a password that holds a / for a port and a database, which are shown.
+        is_clear = "@" not in url.partition("://")[2].partition("?")[0].partition("/")[2]
+        address_parts = conninfo_to_dict(url) if is_clear else None
     except psycopg.Error:
+        address_parts = None
+    if address_parts is None:
         raise LedgerError(
-            "the address of the ledger is not a PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
-        ) from None
+            "the address of the ledger is not a PostgreSQL address",
+            "write postgresql://USER@HOST/DATABASE, other characters as %XX",
+        )
     location = _format_location(address_parts)
     try:
         address = make_conninfo(

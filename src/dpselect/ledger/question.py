@@ -11,7 +11,7 @@ from fractions import Fraction
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect._ground.periods import Periods
 from dpselect.engines.address import Address
-from dpselect.engines.identity import identify_source, is_fixed
+from dpselect.engines.identity import identify_source, is_fixed_domain
 from dpselect.release import typed
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -50,7 +50,9 @@ def fingerprint(
     periods: Periods | None = None,
 ) -> Fingerprint:
     """Return the fingerprint of a question: keys in order, numbers as exact fractions."""
-    has_fixed_columns = all(is_fixed(column.source) for column in parameters.values() if isinstance(column, Column))
+    has_fixed_columns = all(
+        is_fixed_domain(column.source) for column in parameters.values() if isinstance(column, Column)
+    )
     document = {"verb": verb, "asked": _to_canonical(parameters), "data": _to_canonical(data)}
     text = json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return Fingerprint(text, has_fixed_data and has_fixed_columns, user, periods)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps, StepsOfPick
 from dpselect.accounting.calibration import price
 from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.value_counts import UsersAt
@@ -174,7 +174,7 @@ def picks_of(kind: type[OneOrSeveral], q: object) -> int:
     return len(shares(q)) if kind is Quantile else levels(len(shares(q)))
 
 
-def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> Plan:
+def certified_plan(picks: int, delta: Fraction, groups: int = 1) -> StepsOfPick:
     """Plan so many picks in each group, and a histogram of cells: SHARE of the sum of the epsilons.
 
     With a delta picks may cost less than their sum, and the cells take a fifth of zCDP at most, where 8 rho is

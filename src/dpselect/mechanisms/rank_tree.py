@@ -60,7 +60,7 @@ class Misses:
     shared: int
 
     def log_many(self, rank: Rank, rate: float) -> float:
-        """Return ln of `many`, of a draw among whole points, or among the cells of all of them."""
+        """Return ln of the most others of a draw among whole points, or among the cells of all of them."""
         if rank.ends:
             return max(0.0, gaps.log_others(self.points))
         among_cells = gaps.log_others(self.points * self.cells)

@@ -38,10 +38,10 @@ class Noise(StrEnum):
 
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     """Find the (group, member) whose rate * score + noise is largest."""
-    reach = Reach.for_candidates(weights.candidates).exponent
+    reach = Reach.for_candidates(weights.candidate_count).exponent
     nearest_groups = nearest(weights, 1, reach)
     near_weights, best = nearest_groups.weights, nearest_groups.weights.score(0)
-    x = near_weights.exponents(slice(0, len(near_weights)), best)
+    x = near_weights.log_gaps(slice(0, len(near_weights)), best)
     first = core.source.words(len(near_weights)) >> np.uint64(64 - _FIRST_BITS)
     sizes: Floats = np.ones(1) if near_weights.sizes is None else near_weights.sizes.astype(np.float64)
     v = first.astype(np.float64) * 2.0**-_FIRST_BITS
@@ -73,7 +73,7 @@ def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
 
 def _proposed(core: Core, weights: Weights, nearest_groups: NearGroups, zeros: int) -> list[tuple[int, int]]:
     """Find the candidates that are not near the best and have `zeros` first bits of V that are 0: hardly ever any."""
-    count = weights.candidates - nearest_groups.weights.candidates
+    count = weights.candidate_count - nearest_groups.weights.candidate_count
     proposals = binomial(core, count, Exp(Fraction(0), Fraction(1, 1 << zeros))) if count else 0
     if not proposals:
         return []

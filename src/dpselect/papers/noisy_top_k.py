@@ -114,7 +114,7 @@ class _Run:
 
     def cut(self, expected: int) -> int | None:
         """Choose a cut that about `expected` noisy scores reach, None for all; any function of the scores is exact."""
-        if 2 * expected >= self.weights.candidates:
+        if 2 * expected >= self.weights.candidate_count:
             return None
         scores = self.weights.scores
         low = _ranked(self.weights, 2 * expected)

@@ -20,7 +20,7 @@ BETA = 1 - CONFIDENCE_PERCENT / 100
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Sentences that hold with `TIMES` % confidence, each by itself, and the `numbers` in them."""
+    """Sentences that hold with `CONFIDENCE_PERCENT` % confidence, each by itself, and the `numbers` in them."""
 
     sentences: tuple[str, ...] = ()
     numbers: Mapping[str, object] = field(default_factory=dict)

@@ -6,11 +6,7 @@ from typing import Any
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import TOO_MANY
-from dpselect.release.groups import typed_group
-from dpselect.release.item_columns import item_cells, item_column_names
 from dpselect.release.measures import MEASURES, tabulate_measures
-from dpselect.release.panels import Mark
-from dpselect.release.places import is_any_certain, places_column
 from dpselect.release.quantile_values import quantile_shares
 from dpselect.release.scale import GROUP_USERS, score_column, score_name
 from dpselect.release.shown import ShownRelease
@@ -51,13 +47,19 @@ def text_table(release: ShownRelease) -> TextTable:
     columns: dict[str, list[Any]] = {**tabulate(release), **label_texts}
     bars = None
     if release.counted:
+        from dpselect.release.panels import Mark
+
         marks = [Mark(bar=item.count, low=item.low, high=item.high) for item in release.items]
         bars = Bars(_score_column(release), marks)
     places = release.places
-    if places is not None and is_any_certain(places):
-        columns |= places_column(places)
+    if places is not None:
+        from dpselect.release.places import is_any_certain, places_column
+
+        columns |= places_column(places) if is_any_certain(places) else {}
     if groups is None:
         return TextTable(columns, left=() if quantile_shares(release) else tuple(labels), bars=bars)
+    from dpselect.release.groups import typed_group
+
     group_columns = list(groups.to_columns(release.items, tuple(labels)))
     item_groups = [typed_group(item.group) for item in release.items]
     starts = [not index or group != item_groups[index - 1] for index, group in enumerate(item_groups)]

@@ -36,6 +36,8 @@ def parse_address(url: object, *, insecure: bool = False) -> GatewayAddress:
     >>> print(parse_address("https://gateway.example.org/"), parse_address("http://127.0.0.1:8080"))
     https://gateway.example.org http://127.0.0.1:8080
     """
+    if isinstance(url, str) and "@" in url:  # not parsed before: a password may hold a /, which would end the host
+        raise ParameterError("url", "hold no name and no password", "one that does", "token= says who asks")
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
         raise ParameterError("url", _REQUIREMENT, came(url), _HINT)
     try:
@@ -53,8 +55,6 @@ def parse_address(url: object, *, insecure: bool = False) -> GatewayAddress:
 
 
 def _check_parts(url: str, parts: SplitResult) -> None:
-    if parts.username is not None or parts.password is not None:  # which must not be shown
-        raise ParameterError("url", "hold no name and no password", "one that does", "token= says who asks")
     is_valid = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "")
     if not is_valid or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
         raise ParameterError("url", _REQUIREMENT, came(url), _HINT)

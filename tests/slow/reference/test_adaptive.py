@@ -198,7 +198,7 @@ def test_never_below_an_adaptive_adversary(steps, part, seed, width):
         for outcome in product((False, True), repeat=len(values)):
             probability, loss = arb(1), Fraction(0)
             for j, (value, up) in enumerate(zip(values, outcome, strict=True)):
-                high, spread = value.epsilon, value.range
+                high, spread = value.epsilon, value.bounded_range
                 if isinstance(value, BoundedRange):
                     high *= choice[outcome[:j]]
                 p = enclose(high - spread).expm1() / enclose(-spread).expm1()

@@ -36,7 +36,7 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
 
         return IbisScan.from_address(home)
     source, table, csv = home.source, home.table, home.csv
-    if home.is_lake:
+    if home.is_read_by_pyarrow:
         from dpselect.engines.sources.lake import open_iceberg, open_lake
         from dpselect.engines.sources.scans.frames import FrameScan
 

@@ -1,4 +1,4 @@
-"""How DuckDB writes filters. Its LIKE without `_` searches for one piece after the other, for the last at the end."""
+"""How DuckDB writes filters. LIKE without an underscore searches for one piece after the other, the last at the end."""
 
 from __future__ import annotations
 

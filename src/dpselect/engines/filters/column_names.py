@@ -71,7 +71,7 @@ def _format_twins(twins: Sequence[str]) -> str:
 
 
 def make_unique(names: Iterable[str]) -> list[str]:
-    """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
+    """Return the names, each once: a second one of a name has _1 after it. Letter case makes another name."""
     unavailable: set[str] = set()
     unique_names = []
     for position, name in enumerate(names):

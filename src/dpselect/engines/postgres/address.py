@@ -23,7 +23,9 @@ def parse_address(address: str) -> dict[str, str]:
     except ImportError:
         raise DataError("a table in PostgreSQL needs psycopg", install_hint("postgres")) from None
     try:
-        return {name: str(value) for name, value in conninfo_to_dict(address).items()}
+        # libpq takes a password that holds a / for a port and a database, which are shown.
+        if "@" not in address.partition("://")[2].partition("?")[0].partition("/")[2]:
+            return {name: str(value) for name, value in conninfo_to_dict(address).items()}
     except psycopg.Error:
         pass
     # libpq's message quotes the part that it cannot read, which may be the password.

@@ -36,8 +36,8 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # it uses no name that is resolved by the path.
 _SCHEMA_PATH = "SELECT pg_catalog.current_schemas(true)"
 # From then on every function, operator, type and collation is the server's own: a user who may create objects in a
-# schema on the user's path (in `public` everybody, before PostgreSQL 15) could otherwise plant a `count`. Without its
-# name here the schema of temporary tables would come first (decision 0013).
+# schema on the user's path (before PostgreSQL 15 everybody, in the one named public) could otherwise plant a count().
+# Without its name here the schema of temporary tables would come first (decision 0013).
 # Values are written and read in one way, whatever the server's settings. All rows of a cursor are read in the end.
 # Groups are made by sorting: the server cannot guess how many a column in its canonical form has, and a hash table that
 # it guessed too small may take many times as long (decision 0003).

@@ -56,9 +56,9 @@ _alive: dict[int, Any] = {}
 
 @contextmanager
 def streamed(blocks: Iterator[tuple[int, bytes]], delimiter: str | None = None) -> Iterator[object]:
-    """Yield a stream that can be read once: `line`, each line of the blocks without its line feed, and `file_index`.
+    """Yield a stream that can be read once: each line of the blocks without its line feed, and a number.
 
-    `file_index` is the number that came with the block. A line feed stands for each delimiter, if one is given, that
+    The number is the one that came with the block. A line feed stands for each delimiter, if one is given, that
     has an odd number of quotes before it.
     """
     number = next(_numbers)

@@ -16,8 +16,8 @@ from dpselect._ground.parameters import suggest
 from dpselect.engines.sources.tables import (
     is_delta,
     is_delta_table,
-    is_lake,
-    is_table,
+    is_read_by_pyarrow,
+    is_table_folder,
     redact_address,
 )
 from dpselect.errors import SourceError, UnknownSourceError, missing_source_error
@@ -102,7 +102,7 @@ def find_files(source: object) -> Files:
 
 def refuse_absent(source: object) -> None:
     """Refuse files that are not there; of another source nothing is known before it is opened."""
-    if isinstance(source, (str, os.PathLike)) and not is_lake(source) and "://" not in os.fsdecode(source):
+    if isinstance(source, (str, os.PathLike)) and not is_read_by_pyarrow(source) and "://" not in os.fsdecode(source):
         find_files(source)
 
 
@@ -162,7 +162,7 @@ def unlike_parquet(paths: Sequence[str]) -> str:
 def _expand_element(element: object) -> list[str]:
     if not isinstance(element, (str, os.PathLike)):
         raise UnknownSourceError("source", "be a list of paths", f"an element of type {type(element).__name__}")
-    if is_lake(element):
+    if is_read_by_pyarrow(element):
         raise SourceError(
             "source", "name a table or an address on its own", f"{redact_address(os.fsdecode(element))!r} among files"
         )
@@ -204,7 +204,7 @@ def _match_glob(pattern: str) -> list[str]:
 def _check_in_no_table(folder: str) -> None:
     """Refuse a folder inside a table: some of the table's files may hold rows that were deleted since."""
     for parent in (path := Path(os.path.abspath(folder)), *path.parents):
-        if is_table(str(parent)):
+        if is_table_folder(str(parent)):
             hint = "some of its files may belong to an older version; name the table, and filter with where"
             raise SourceError("source", "not be inside a Delta or Iceberg table", repr(folder), hint)
 
@@ -214,7 +214,7 @@ def _list_folder(folder: str) -> list[str]:
     paths: list[str] = []
     _check_in_no_table(os.path.dirname(os.path.abspath(folder)))
     for parent, folders, names in os.walk(folder):
-        if is_table(parent):
+        if is_table_folder(parent):
             hint = "some of its files may belong to an older version; name the table on its own"
             raise SourceError("source", "hold no Delta or Iceberg table", repr(parent), hint)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))

@@ -230,7 +230,7 @@ def read_batches(path: str, table: str, schema: Any) -> Iterator[Any]:
 
 
 def _quote(name: str) -> str:
-    """Return a name in quotes; `quoted` would be called by whichever thread of DuckDB pulls the batches."""
+    """Return a name in quotes; a function of DuckDB would be called by whichever thread of DuckDB pulls the batches."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -1,6 +1,6 @@
 """Columns whose declared type cannot be read: the error, and the line that casts them in the caller's own library.
 
-A line keeps what is missing missing: `astype(str)` of pandas would make an item "NaT" of it.
+A line keeps what is missing missing: astype(str) of pandas would make an item "NaT" of it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ ICEBERG_PREFIX = "iceberg:"  # before the name of a catalog
 _OF_ICEBERG = {"Table": "pyiceberg.table", "DataScan": "pyiceberg.table", "Catalog": "pyiceberg.catalog"}
 
 
-def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
+def is_read_by_pyarrow(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a source is Parquet at an address, an Iceberg table or catalog, or SQLite."""
     if not isinstance(source, (str, os.PathLike)):
         return False
@@ -74,7 +74,7 @@ def find_descriptions(folder: str) -> list[str]:
     return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{ICEBERG_SUFFIX}")))
 
 
-def is_table(folder: str) -> bool:
+def is_table_folder(folder: str) -> bool:
     """Return whether a folder is that of a Delta or Iceberg table. Some of its files may be of an older state."""
     return is_delta(folder) or is_iceberg(folder)
 
@@ -85,8 +85,14 @@ def is_remote(source: object) -> bool:
 
 
 def redact_address(address: str) -> str:
-    """Return an address without what may be a secret: all before an @, for a key may hold a / not written as %2F."""
+    """Return an address without what may be a secret: all before an @, and all from a query, fragment or option on.
+
+    A password may hold a character that should be written as %2F, %3F, %23 or %3B. So where an @ comes after the first
+    such character, what is before it may be half a password: only the scheme is left.
+    """
     public = re.split("[?#;]|%3f", address, maxsplit=1, flags=re.IGNORECASE)[0]
+    if re.search("@|%40", address[len(public) :]):
+        return "".join(public.partition("//")[:2])
     return re.sub("//.*(@|%40)", "//", public, flags=re.DOTALL)
 
 

@@ -156,14 +156,14 @@ class Database(ABC):
 
     @abstractmethod
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """Store a public list of items in their canonical form: i, each once, and `place`, its first index in the list.
+        """Store a public list of items in their canonical form: i, each once, and its first index in the list, place.
 
         Items of several columns are tuples. Raises an error if they do not fit the types.
         """
 
     @abstractmethod
     def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
-        """Store a listed domain, i and `place` as in `put_items`; return its SQL and size, or refuse it."""
+        """Store a listed domain, i and place as in `put_items`; return its SQL and size, or refuse it."""
 
     @abstractmethod
     def secret_key_sql(self, key: bytes) -> str:

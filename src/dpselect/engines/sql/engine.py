@@ -390,7 +390,7 @@ class SqlEngine:
         from dpselect.engines.sql.pairs import SqlPairs
 
         rows, item_type = self._with_groups_in_items(self._rows, self._number_suffix)
-        return SqlPairs(self._database, rows, item_type, progress, gains=self._counts_gains)
+        return SqlPairs(self._database, rows, item_type, progress, compares_periods=self._counts_gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, before a row is read and before anything is paid."""

@@ -8,7 +8,7 @@ first field in which they differ; nothing is written between the fields, so no v
 Elsewhere they are one text: each of them as a text that tells which
 value it is, U+0001 twice between two of them. Inside a text U+0001 is followed by another character, so no value holds
 what stands between values, and a text is read back in one way only. Since U+0001 is also below all other characters,
-such texts sort by the first column in which they differ, each as its own texts do (`sorted_texts`). So all questions
+such texts sort by the first column in which they differ, each as its own texts do. So all questions
 stay as they are for one column of text.
 
 A text that sorts as a number does is its sign, how many digits stand before its point, and its digits; of a negative

@@ -3,6 +3,9 @@
 How many items have which weight leaves it, and the names of released items; how many users have how many items, and
 how many have a released one, where a bound is chosen or counts are asked for. Nothing else. All queries are functions
 of the rows and of a key, so a step that a database runs again gives the same again, and nothing is drawn twice.
+
+Columns of queries are short: u is a user and i an item, x an item as text, t how many items a user keeps, n a number
+of users or items, r a rank. In rows of two periods w is a sign, 1 or -1; elsewhere w, w1, ... are weights.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ S = TypeVar("S", bound=Sized)
 
 
 class SqlPairs:
-    """The distinct pairs of users and items in a database, for `mechanisms.set_union.grouped`.
+    """The distinct pairs of users and items in a database, for `mechanisms.set_union.by_weight`.
 
-    With `gains` the pairs are of the users with w = 1; those with w = -1 are subtracted from the numbers of users.
+    With `compares_periods` the pairs are of the users of the later period, whose w is 1; those of the one before, of
+    w = -1, are subtracted from the numbers of users.
     """
 
     def __init__(
@@ -36,12 +40,12 @@ class SqlPairs:
         item_type: SqlType,
         progress: Progress | None = None,
         *,
-        gains: bool = False,
+        compares_periods: bool = False,
     ) -> None:
         self._database, self._item_type, self._progress = database, item_type, progress
         self._previous_counts: str | None = None
         database.leave_room()
-        if gains:
+        if compares_periods:
             rows = database.make_rereadable(f"(SELECT DISTINCT u, i, w FROM {rows} AS t)", progress=progress)
             previous_counts = questions.users_per_item(rows_of_sign(rows, -1), None, database.dialect)
             self._previous_counts = database.keep(previous_counts, progress=progress)
@@ -103,7 +107,7 @@ class SqlPairs:
             self._database.drop(previous)
 
     def names(self) -> list[object]:
-        """Return the released items in their own order."""
+        """Return the released items in their own order, that of `released_item_counts`."""
         released, label = self._released_items(), self._item_type.to_label
         if released is None:
             return []
@@ -118,10 +122,10 @@ class SqlPairs:
         labels = self._database.rows(sql, progress=self._progress)
         return [label(row[0]) for row in _check_complete(labels, self._number_released)]
 
-    def users(self, max_items: int, key: bytes) -> Int64:
-        """Count the users of each name, when every user counts for at most `max_items` of them.
+    def released_item_counts(self, max_items: int, key: bytes) -> Int64:
+        """Count the users of each of `names`, in its order; every user counts for at most `max_items` of them.
 
-        With `gains`, return by how many they exceed the previous ones, or 0 if they do not.
+        With `compares_periods`, return by how many they exceed the previous ones, or 0 if they do not.
         """
         released = self._released_items()
         if released is None:
@@ -132,7 +136,7 @@ class SqlPairs:
         columns = self._database.columns(sql, ("n",), progress=self._progress)
         return _check_complete(int64(columns["n"]), self._number_released)
 
-    def lengths(self, largest: int) -> tuple[Int64, Int64]:
+    def user_set_sizes(self, largest: int) -> tuple[Int64, Int64]:
         """Count the users by number of items, where more than `largest` is `largest`."""
         columns = self._database.columns(users_per_set_size(self._pairs, largest), ("t", "n"), progress=self._progress)
         return int64(columns["t"]), int64(columns["n"])
@@ -224,7 +228,7 @@ def stored_names(released: str, item_type: SqlType) -> str:
 
 
 def rows_of_sign(rows: str, sign: int) -> str:
-    """Compile the rows of users with this w."""
+    """Compile the rows of users with this sign, which is their w."""
     return f"(SELECT u, i FROM {rows} AS t WHERE w = {sign})"
 
 

@@ -57,7 +57,7 @@ class Engine(SqlEngine):
         users: bool = False,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """Return the `rows` items with the most distinct users of every group, as `top` would have them there.
+        """Return the `rows` items with the most distinct users of every group, as `Engine.top` would have them there.
 
         Opened with `Totals`, what users give, in each group by itself; in a group where they give no unit they are not.
         A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
@@ -173,7 +173,7 @@ class Engine(SqlEngine):
         *,
         progress: Progress | None = None,
     ) -> GroupedValues:
-        """Count the users of every listed group with their value at each point of a grid, as `users_at` would.
+        """Count the users of every listed group with their value at each point of a grid, as `Engine.users_at` would.
 
         Of a user with several values in a group `per_user` picks one, in each group by itself; then every user keeps at
         most `max_groups_per_user` of the listed groups in which they have a value, as in `top_by`. Each listed group is

@@ -51,7 +51,7 @@ def _addresses(settings: Settings) -> Iterator[str]:
 
 
 def _has_password(address: str) -> bool:
-    if Address.parse(address).kind not in (SourceKind.POSTGRES, SourceKind.OUTSIDE):
+    if Address.parse(address).kind not in (SourceKind.POSTGRES, SourceKind.OTHER_PACKAGE):
         return False
     try:
         parts = urlsplit(address)

@@ -220,7 +220,7 @@ def _ledger(text: str, info: ValidationInfo) -> str:
 
 def _source(value: object, info: ValidationInfo) -> str | tuple[str, ...]:
     """Parse files, a folder, a database's address, or one that another package reads."""
-    if is_address(value) or Address.parse(value).kind in (SourceKind.OUTSIDE, SourceKind.ICEBERG):
+    if is_address(value) or Address.parse(value).kind in (SourceKind.OTHER_PACKAGE, SourceKind.ICEBERG):
         return str(value)
     sources = value if isinstance(value, (list, tuple)) else [value]
     if not sources:

@@ -205,7 +205,7 @@ class DataSettings(Named):
         ]
         if inside:
             raise WrongError(f"must not hold what the gateway writes: {' and '.join(inside)} of [server]")
-        if Address.parse(source).is_lake:
+        if Address.parse(source).is_read_by_pyarrow:
             hint = "dpselect prepare reads it once; its own reader has no time that rows and bytes fix"
             raise WrongError("must be files, a Delta table, a database or prepared data", hint)
         return source
@@ -215,7 +215,7 @@ class DataSettings(Named):
     def _reads_source(cls, package: str | None, info: ValidationInfo) -> str | None:
         """Refuse an address that nothing reads, and a package that is not needed."""
         source = info.data.get("source")
-        is_outside = source is not None and Address.parse(source).kind is SourceKind.OUTSIDE
+        is_outside = source is not None and Address.parse(source).kind is SourceKind.OTHER_PACKAGE
         if is_outside and package is None:
             hint = "source is a path on this machine, or one postgresql:// or spark: address"
             raise WrongError(f"must name the package that reads {str(source).partition('://')[0]}:// addresses", hint)
@@ -306,7 +306,7 @@ class DataSettings(Named):
 def _kind_of_source(source: str | tuple[str, ...]) -> str:
     """Return the kind of a source by its name, or `folder` if the name has no known kind."""
     address = Address.parse(source)
-    if address.kind is SourceKind.OUTSIDE:
+    if address.kind is SourceKind.OTHER_PACKAGE:
         return "outside"
     return "address" if address.is_elsewhere else address.file_kind or "folder"
 

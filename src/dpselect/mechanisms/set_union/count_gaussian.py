@@ -20,10 +20,11 @@ from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import (
     FINEST,
+    LARGEST_GUESSED_DELTA,
     PRECISION,
     GaussianTail,
     gaussian_tail,
-    not_refuted,
+    interval_of_users,
     root_up,
     sample_sizes,
 )
@@ -86,7 +87,7 @@ class CountGaussian(SetUnion):
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
         """Return between which numbers of users an item lies whose noisy count came to this, above the threshold."""
-        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
+        return interval_of_users(noisy, self._tail_if_released, math.ceil(CERTAIN * float(self.deviation)), beta)
 
     def width(self, beta: float) -> int:
         """Return how near a noisy count is that lies far above the threshold."""
@@ -159,5 +160,5 @@ def _guess(deviation: Fraction, epsilon: Fraction, delta: Fraction, max_items: i
         remaining = float((enclose(delta) - _noise(deviation, epsilon, max_items - new)).lower())
     if remaining <= 0:
         return Fraction(1)
-    per_item = -math.expm1(math.log1p(-remaining) / new)
+    per_item = -math.expm1(math.log1p(-min(remaining, LARGEST_GUESSED_DELTA)) / new)
     return 1 - Fraction(float(deviation) * NormalDist().inv_cdf(per_item))

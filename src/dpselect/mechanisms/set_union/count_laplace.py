@@ -15,7 +15,7 @@ from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import SetUnion, parse
-from dpselect.mechanisms.set_union.release_laws import DiscreteLaplaceTail, discrete_laplace_tail, not_refuted
+from dpselect.mechanisms.set_union.release_laws import DiscreteLaplaceTail, discrete_laplace_tail, interval_of_users
 
 CERTAIN = 40  # times 1 / rate, beyond which an interval does not search
 
@@ -70,7 +70,7 @@ class CountLaplace(SetUnion):
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
         """Return between which numbers of users an item lies whose noisy count came to this."""
-        return not_refuted(noisy, self._tail_if_released, math.ceil(CERTAIN / self.rate), beta)
+        return interval_of_users(noisy, self._tail_if_released, math.ceil(CERTAIN / self.rate), beta)
 
     def width(self, beta: float) -> int:
         """Return how near a noisy count is that lies far above the threshold."""

@@ -23,7 +23,7 @@ from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import OUTWARD
 
-MORE = 32  # bits of work beyond those asked for
+GUARD_BITS = 32  # bits of work beyond those asked for
 
 
 class ReleaseLaw(MonotoneProbability, Protocol):
@@ -43,7 +43,7 @@ class Formula:
 
     def ball(self, bits: int) -> arb:
         """Return the ball of the number."""
-        with ctx.workprec(bits + MORE):
+        with ctx.workprec(bits + GUARD_BITS):
             return self.formula()
 
 
@@ -154,6 +154,7 @@ def geometric(epsilon: Fraction, delta: Fraction) -> Geometric:
 
 PRECISION = 128
 FINEST = Fraction(1, 2**42)  # what a guess is raised by, as a part of itself
+LARGEST_GUESSED_DELTA = 1 - 2.0**-40  # of a larger one the threshold is this one's, which is higher
 GUESSES = 512  # numbers of items at which floats look for the largest threshold
 WIDEST = 2**50  # noise of a rate below 1 / WIDEST could leave 64 bits
 
@@ -162,12 +163,12 @@ Tail = LaplaceTail | GaussianTail
 
 
 def root_up(square: Fraction) -> Fraction:
-    """Return a rational just above the square root, to eighteen digits or more."""
+    """Return a rational above the square root, by at most 2^-63."""
     scale = 2**128
     return Fraction(math.isqrt(math.ceil(square * scale)) + 1, 2**64)
 
 
-def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int, share: Share) -> Fraction:
+def certified_threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int, share: Share) -> Fraction:
     """Return the least weight, to twelve digits, above which t new items of share(t) each are rarely released.
 
     `share` must not rise with t. `tail(threshold)` is the probability of release.
@@ -184,14 +185,14 @@ def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, max_items: int,
 def laplace_tail(rate: Fraction, delta: Fraction, max_items: int, share: Share) -> LaplaceTail:
     """Return Laplace noise of this rate, above the least threshold for new items."""
     return LaplaceTail(
-        threshold(lambda threshold_value: LaplaceTail(threshold_value, rate), delta, max_items, share), rate
+        certified_threshold(lambda threshold_value: LaplaceTail(threshold_value, rate), delta, max_items, share), rate
     )
 
 
 def discrete_laplace_tail(rate: Fraction, delta: Fraction, max_items: int) -> DiscreteLaplaceTail:
     """Return whole Laplace noise of this rate, and the least threshold of 2 or more for that many new items of 1 each.
 
-    It is near 1 + ln(1 / ((1 + q) q(most))) / rate, with q = e^-rate; q(most) is that of `one_of`.
+    It is near 1 + ln(1 / ((1 + q) b)) / rate, with q = e^-rate and b the `new_item_bound` of `max_items`.
     """
     if rate < Fraction(1, WIDEST):
         raise ParameterError("epsilon", "be large enough for noise of a rate above 2^-50", "a smaller value")
@@ -213,14 +214,15 @@ def discrete_laplace_tail(rate: Fraction, delta: Fraction, max_items: int) -> Di
 def gaussian_tail(deviation: Fraction, delta: Fraction, max_items: int, share: Share) -> GaussianTail:
     """Return Gaussian noise of this deviation, above the least threshold for new items."""
     return GaussianTail(
-        threshold(lambda threshold_value: GaussianTail(threshold_value, deviation), delta, max_items, share), deviation
+        certified_threshold(lambda threshold_value: GaussianTail(threshold_value, deviation), delta, max_items, share),
+        deviation,
     )
 
 
 def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> int | None:
     """Return a number of items t for which the tail is not certain to be small enough, or None: proved for all.
 
-    Over a .. b the tail at share(a) is the largest and q(b) the smallest, so one comparison may decide them all.
+    Over a .. b the tail at share(a) is the largest and allowed(b) the smallest, so one comparison may decide them all.
     """
     todo = [(1, max_items)]
     while todo:
@@ -236,17 +238,22 @@ def first_refused(tail: Tail, delta: Fraction, max_items: int, share: Share) -> 
 
 
 def new_item_bound(delta: Fraction, t: int) -> arb:
-    """Return q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
-    return -((-enclose(delta)).log1p() / t).expm1()
+    """Return allowed(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
+    # A delta near 1 may round to 1, of whose complement there is no logarithm.
+    log_of_rest = (-enclose(delta)).log1p() if 2 * delta <= 1 else enclose(1 - delta).log()
+    return -(log_of_rest / t).expm1()
 
 
-def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
+def interval_of_users(
+    noisy: int, tail_if_released: Callable[[int, int], float], reach: int, beta: float
+) -> tuple[int, int]:
     """Return between which numbers of users an item lies that was released with this noisy count.
 
-    `above(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so high, or so
-    low, are rarer than beta / 2 among the released items that have it: so the true one is left out with probability at
-    most beta, however near the threshold it is. Just above the threshold that can leave out every number; none is left
-    out above, up to the noisy one. Numbers further than `reach` are not looked at.
+    `tail_if_released(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so
+    high, or so low, are rarer than beta / 2 among the released items that have it: so the true one is left out with
+    probability at most beta, however near the threshold it is. Just above the threshold that can leave out every
+    number; none is left out above, up to the noisy one. Numbers further than `reach` from the noisy count are left out
+    without a look.
     """
     half = beta / 2 / OUTWARD
 
@@ -258,8 +265,8 @@ def not_refuted(noisy: int, tail: Callable[[int, int], float], reach: int, beta:
             low, high = (low, middle) if holds(middle) else (middle, high)
         return high
 
-    low = first(lambda users: tail(noisy, users) > half)
-    high = first(lambda users: 1 - tail(noisy + 1, users) <= half) - 1
+    low = first(lambda users: tail_if_released(noisy, users) > half)
+    high = first(lambda users: 1 - tail_if_released(noisy + 1, users) <= half) - 1
     return low, max(low, high, noisy)
 
 
@@ -272,12 +279,13 @@ def sample_sizes(largest: int) -> list[int]:
 
 def _guess(tail: Callable[[Fraction], Tail], delta: Fraction, t: int, share: Fraction) -> Fraction:
     """Return a number near the threshold that t new items of this share ask for."""
-    q = -math.expm1(math.log1p(-float(delta)) / t)
+    log_of_rest = math.log1p(-min(float(delta), LARGEST_GUESSED_DELTA))
+    q = -math.expm1(log_of_rest / t)
     noise = tail(Fraction(0))
     if isinstance(noise, GaussianTail):
         gap = -float(noise.deviation) * NormalDist().inv_cdf(q)
     elif q <= 0.5:
         gap = -math.log(2 * q) / float(noise.rate)
     else:
-        gap = (math.log(2) + math.log1p(-float(delta)) / t) / float(noise.rate)  # the tail is above one half
+        gap = (math.log(2) + log_of_rest / t) / float(noise.rate)  # the tail is above one half
     return share + Fraction(gap)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Plan, Privacy
+from dpselect._ground.privacy import Neighbors, Privacy, StepsOfPick
 from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws, secure
@@ -83,7 +83,7 @@ class LimitedDomainByGroup:
         set_fields(self, each=one_group, privacy=privacy, sensitivity=one_group.sensitivity)
 
     def _split(
-        self, plan: Plan, delta: Fraction, groups: int, swaps: int
+        self, plan: StepsOfPick, delta: Fraction, groups: int, swaps: int
     ) -> tuple[Fraction, Fraction, Fraction | None]:
         """Return the delta of a group's threshold, that of composing picks, and a pick's epsilon if found with it."""
         one_price(self.epsilon, self.epsilon_per_pick)
@@ -133,7 +133,7 @@ def _checked(counts: object) -> dict[object, int]:
     return dict(zip(counts, whole_counts(list(counts.values())).tolist(), strict=True))
 
 
-def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> DeltaSplit:
+def split_by_group(plan: StepsOfPick, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> DeltaSplit:
     """Return the split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
     split = split_delta(plan, epsilon, delta, swaps * groups)
     return replace(split, threshold=split.threshold / groups)

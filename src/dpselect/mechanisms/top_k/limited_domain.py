@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import MAX_INTEGER, Number
-from dpselect._ground.privacy import Neighbors, Plan, Privacy
+from dpselect._ground.privacy import Neighbors, Privacy, StepsOfPick
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights, secure
 from dpselect.draws.weights import MAX_RATE
@@ -177,11 +177,14 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
     set_fields(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
     if terms.bottom(k_bar) >= MAX_RATE:  # which no draw could weigh, when rows had been read
-        raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
+        must, hint = f"leave more than {terms.swaps(k_bar)} * 2^-900 for unknown items", "raise delta, or lower k_bar"
+        raise ParameterError("delta", must, "no more", hint)
     set_fields(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
 
 
-def _split(mechanism: PeelingWithBottom, plan: Plan, delta: Fraction, swaps: int) -> tuple[Fraction, Fraction | None]:
+def _split(
+    mechanism: PeelingWithBottom, plan: StepsOfPick, delta: Fraction, swaps: int
+) -> tuple[Fraction, Fraction | None]:
     """Return the part of delta that pays for unknown items, and the epsilon of a pick where it is found with that."""
     one_price(mechanism.epsilon, mechanism.epsilon_per_pick)
     if mechanism.delta_threshold is not None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from dpselect._ground.privacy import Concentrated, NoiseSteps, PureDP, SpentSteps, Steps
+from dpselect._ground.privacy import ConcentratedUnlessItFails, NoiseSteps, PureDP, SpentSteps, Steps
 from dpselect.accounting.calibration import largest_rho_beside
 from dpselect.accounting.composition import basic, compose, zcdp_to_epsilon
 from dpselect.draws import Draws
@@ -107,7 +107,7 @@ class SharpCounts(CountNoise):
                 Steps(PureDP(steps.value.epsilon * multiple), steps.times * times) for steps, times in all_steps
             )
         rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * multiple**2
-        return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
+        return (NoiseSteps(ConcentratedUnlessItFails(rho, _added(rho, self.apart)), 1),)
 
     def of_sums(self, by: int) -> SharpCounts:
         """Return the noise for sums to which a user gives 0 to `by` units, at the price of these counts."""

@@ -156,7 +156,7 @@ class LimitedDomainSparse:
         shown_picks: list[tuple[int, int]] = []
         for pick in self._hidden(rows, draws):
             lead = int(counts[pick[0]]) - threshold if pick[0] < len(counts) else -1
-            # A count less geometric noise passes while the noise is at most `above`: all but e^(-rate (above + 1)).
+            # A count less geometric noise passes while the noise is at most its lead: all but e^(-rate (lead + 1)).
             if lead < 0 or draws.bernoulli(Exp(-t.test_rate * (lead + 1))):
                 break
             shown_picks.append(pick)

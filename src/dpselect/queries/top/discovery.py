@@ -291,7 +291,7 @@ class FoundTop(Selection):
             mechanism = discovery.mechanism(discovery.bound_choice.of_pairs(pairs, draws))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
-        users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
+        users = pairs.released_item_counts(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
         discovered = np.arange(len(names), dtype=np.int64)
         ranked = rank_best(discovery.k, discovered, users, self._price_of_pick(mechanism, len(names)), draws)
         return self._ranked(mechanism, len(names), [names[rank] for rank in ranked], users[ranked], draws)

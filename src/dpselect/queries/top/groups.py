@@ -97,7 +97,7 @@ class TopByGroup(Selection):
     def draw_by_group(self, aggregate: GroupedCounts, count_winners: ScoresBy | None, draws: Draws) -> Outcome:
         """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups.
 
-        Where a user counts for few of the winners, `again` says the counts; the noise is that of each group by itself.
+        Where a user counts for few of the winners, `count_winners` counts anew. Each group has noise as if alone.
         """
         picked = self.selector.picks(aggregate, draws)
         rows = np.concatenate([picks.rows for picks in picked]) if picked else np.zeros(0, dtype=np.int64)

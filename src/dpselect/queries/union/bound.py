@@ -56,7 +56,7 @@ class BoundChoice:
 
     def of_pairs(self, pairs: PairsElsewhere, draws: Draws) -> int:
         """Choose the bound where users and items stay in the engine."""
-        return self.of_lengths(*pairs.lengths(self.bounds[-1]), draws)
+        return self.of_lengths(*pairs.user_set_sizes(self.bounds[-1]), draws)
 
     def of_lengths(self, lengths: Int64, users: Int64, draws: Draws) -> int:
         """Choose the bound from how many users have each number of items."""

@@ -139,7 +139,7 @@ def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress:
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)
     if terms.counts:
-        counts = list(union.add_noise(pairs.users(max_items, fresh_key()), 0, draws))
+        counts = list(union.add_noise(pairs.released_item_counts(max_items, fresh_key()), 0, draws))
     return union.outcome([dict(enumerate(map(DrawnItem, labels, counts)))], secure=draws.secure)
 
 

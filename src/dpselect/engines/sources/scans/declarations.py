@@ -26,9 +26,9 @@ _HINT = (
     "BIGINT, DECIMAL(18,2), DOUBLE, BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, VARCHAR, "
     "NUMBER(decimal=','), TIME(zone='Europe/Berlin')"
 )
-_CALL = re.compile(r"(NUMBER|TIME) ?\((.*)\)", re.IGNORECASE | re.DOTALL)
-_OPTION = re.compile(r"\s*([a-z]+)\s*=\s*'((?:[^']|'')*)'\s*(?:,|$)")
-_OPTIONS = {"NUMBER": ("type", "decimal", "thousands"), "TIME": ("zone", "format", "unit")}
+_TYPE_WITH_OPTIONS = re.compile(r"(NUMBER|TIME) ?\((.*)\)", re.IGNORECASE | re.DOTALL)
+_ONE_OPTION = re.compile(r"\s*([a-z]+)\s*=\s*'((?:[^']|'')*)'\s*(?:,|$)")
+_OPTIONS_OF_TYPES = {"NUMBER": ("type", "decimal", "thousands"), "TIME": ("zone", "format", "unit")}
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,23 @@ class DeclaredType:
         marks = {"decimal": self.decimal} if self.decimal != "." else {}
         marks |= {"thousands": self.thousands} if self.thousands else {}
         if marks:
-            return _call("NUMBER", ({"type": self.type} if self.type != "DOUBLE" else {}) | marks)
+            return _format_with_options("NUMBER", ({"type": self.type} if self.type != "DOUBLE" else {}) | marks)
         times = {"zone": self.zone, "format": self.format, "unit": self.unit}
         time_options = {name: value for name, value in times.items() if value is not None}
-        return _call("TIME", time_options) if time_options else "TIMESTAMPTZ" if self.type == ZONED else self.type
+        return (
+            _format_with_options("TIME", time_options)
+            if time_options
+            else "TIMESTAMPTZ"
+            if self.type == ZONED
+            else self.type
+        )
 
 
 Types = Mapping[str, DeclaredType]
 """What is declared of columns, by their names in the source."""
 
 
-def _call(name: str, options: Mapping[str, str]) -> str:
+def _format_with_options(name: str, options: Mapping[str, str]) -> str:
     parts = (f"{key}='{value.replace(chr(39), chr(39) * 2)}'" for key, value in options.items())
     return f"{name}({', '.join(parts)})"
 
@@ -70,8 +76,8 @@ def parse_type(column: str, text: object) -> DeclaredType:
     """
     of_column = f" for {column!r}" if column else ""
     if isinstance(text, str):
-        if (call := _CALL.fullmatch(text.strip())) is not None:
-            options = _options(of_column, text, call[1].upper(), call[2])
+        if (call := _TYPE_WITH_OPTIONS.fullmatch(text.strip())) is not None:
+            options = _parse_options(of_column, text, call[1].upper(), call[2])
             return (number_type if call[1].upper() == "NUMBER" else time_type)(**options)
         if (sql := _sql_type(text)) is not None:
             return DeclaredType(sql)
@@ -92,13 +98,13 @@ def _sql_type(text: str) -> str | None:
     return None
 
 
-def _options(of_column: str, text: str, name: str, inside: str) -> dict[str, str]:
+def _parse_options(of_column: str, text: str, name: str, inside: str) -> dict[str, str]:
     """Parse the options of NUMBER(...) or TIME(...), each of them known and given once."""
     options: dict[str, str] = {}
     end = 0
-    while end < len(inside) and (option := _OPTION.match(inside, end)) is not None:
-        if option[1] in options or option[1] not in _OPTIONS[name]:
-            hint = suggest(option[1], _OPTIONS[name])
+    while end < len(inside) and (option := _ONE_OPTION.match(inside, end)) is not None:
+        if option[1] in options or option[1] not in _OPTIONS_OF_TYPES[name]:
+            hint = suggest(option[1], _OPTIONS_OF_TYPES[name])
             raise ParameterError("types", f"have each option once{of_column}", came(text), hint)
         options[option[1]] = option[2].replace("''", "'")
         end = option.end()
@@ -130,17 +136,21 @@ def time_type(zone: object = None, format: object = None, unit: object = None) -
         hint = "TimeText(zone='Europe/Berlin'), TimeText(format='%d.%m.%Y'), TimeText(unit='ms')"
         raise ParameterError("zone", "be given, or format or unit", "none of them", hint)
     if unit is not None:
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise ParameterError("unit", f"be one of {', '.join(UNITS)}", came(unit))
         if zone is not None or format is not None:
             raise ParameterError("unit", "be given alone: such numbers count from 1970 on in UTC", came(unit))
-        return DeclaredType(ZONED, unit=str(unit))
+        return DeclaredType(ZONED, unit=unit)
     checked = None if zone is None else parse_timezone(zone)
     if format is None:
         return DeclaredType(ZONED, zone=checked)
     pattern_of_format(format)
-    has_zone = "%z" in str(format)
-    return DeclaredType(ZONED if has_zone or zone is not None else "TIMESTAMP", zone=checked, format=str(format))
+    if has_zone(str(format)) and zone is not None:
+        hint = f"TimeText(format={str(format)!r}): %z says the zone of each text"
+        raise ParameterError("zone", "be left out if format has %z", came(zone), hint)
+    return DeclaredType(
+        ZONED if has_zone(str(format)) or zone is not None else "TIMESTAMP", zone=checked, format=str(format)
+    )
 
 
 # The letters of a format, each with a pattern of its texts. Numbers that touch each other have all of their digits, or
@@ -152,7 +162,12 @@ _FORMATS: Mapping[str, str] = {
 }  # fmt: skip
 _NUMBERS = {"%Y": "[0-9]{4}", "%m": "(0[1-9]|1[0-2])", "%d": "(0[1-9]|[12][0-9]|3[01])", "%H": "([01][0-9]|2[0-3])",
             "%I": "(0[1-9]|1[0-2])", "%M": "[0-5][0-9]", "%S": "[0-5][0-9]", "%f": "[0-9]{6}"}  # fmt: skip
-_DAY_OF = ("%Y", ("%m", "%b", "%B"), "%d")
+_PARTS_OF_A_DAY = ("%Y", ("%m", "%b", "%B"), "%d")
+
+
+def has_zone(format: str) -> bool:
+    """Return whether texts of a format say their zone; %%z is the two letters %z."""
+    return "%z" in re.findall("%.", format, re.DOTALL)
 
 
 def pattern_of_format(format: object) -> str:
@@ -165,7 +180,7 @@ def pattern_of_format(format: object) -> str:
     unknown = next((part for part in letters if part not in _FORMATS), None)
     if unknown is not None:
         raise ParameterError("format", f"use {' '.join(_FORMATS)}", came(format), f"{unknown} is not among them")
-    for group in _DAY_OF:
+    for group in _PARTS_OF_A_DAY:
         if sum(letters.count(letter) for letter in ([group] if isinstance(group, str) else group)) != 1:
             raise ParameterError("format", f"{requirement}, with one year, month and day", came(format))
     if len(set(letters) - {"%%"}) < len([letter for letter in letters if letter != "%%"]):

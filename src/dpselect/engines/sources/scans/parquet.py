@@ -177,7 +177,7 @@ class ParquetScan(Scan):
         return not any(name in self.folders for name in columns)
 
     def _value(self, name: str, source_type: str | None, begin: int) -> tuple[str, str]:
-        """Return the SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
+        """Return the SQL of a value and its type. Statistics of texts are of bytes: a cut one has none."""
         if name in self.folders:
             text = self.folder_columns.text_sql(name, self._path_column, begin)
             # Of the folders of a table Delta's protocol says that an empty name is null.

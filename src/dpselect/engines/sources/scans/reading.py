@@ -29,7 +29,7 @@ _LONGEST = 100
 
 
 def read_value(value: str, source_type: str, declared: DeclaredType, column: str) -> str:
-    """Return the SQL of a value of the type `held` as what is declared; refuse types of which no value is one."""
+    """Return the SQL of a value of `source_type` as what is declared; refuse types of which no value is one."""
     if source_type in (NULL_TYPE, "NULL"):
         return f"CAST(NULL AS {declared.type})"
     if base_type(source_type) in TEXTS | {"ENUM"}:
@@ -157,7 +157,7 @@ def _fits(text: str, pattern: str, sql: str) -> str:
 
 def _in_format(text: str, declared: DeclaredType) -> str:
     parsed = f"try_strptime({text}, {literal(declared.format or '')})"
-    if declared.zone is not None and "%z" not in (declared.format or ""):
+    if declared.zone is not None:
         return f"TRY({parsed} AT TIME ZONE {literal(declared.zone)})"
     return parsed
 
