@@ -73,6 +73,10 @@ def _label_columns(release: ShownRelease) -> dict[str, list[Any]]:
     labels = [item.item for item in release.items]
     if quantile_shares(release):
         return {"value": labels}
+    if not {"item", "users_by"} & set(release.privacy.parameters):
+        return {"item": labels}
+    from dpselect.release.item_columns import item_cells, item_column_names
+
     return item_cells(labels, item_column_names(release.privacy.parameters))
 
 
