@@ -43,7 +43,7 @@ def display_name(source: object) -> str:
 
             return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
         case SourceKind.ICEBERG if isinstance(source, str):
-            return repr(source)
+            return repr(place_of_table(source))
         case SourceKind.REMOTE | SourceKind.OUTSIDE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
