@@ -322,7 +322,7 @@ def test_no_row_decides_the_type_of_a_column(first: object) -> None:
     connection.con.execute("CREATE TABLE t (user INTEGER, item)")
     connection.con.executemany("INSERT INTO t VALUES (?, ?)", [(-1, first), *((user, "a") for user in range(300))])
     for source in (dps.Table(connection, "t"), connection.table("t").select("user", "item")):
-        with pytest.raises(dps.ParameterError, match="all declare a type.*column 'item' of 't' without one"):
+        with pytest.raises(dps.ParameterError, match=r"all declare a type.*column 'item' of 't' without one"):
             top(source)
     with pytest.raises(dps.ParameterError, match="be made without SQL"):
         top(connection.sql("SELECT user, item FROM t"))

@@ -61,10 +61,8 @@ class IbisDatabase(DuckDBDatabase):
         table = scan.store(self.workspace, (request, most, key), statement, columns, progress)
         group, item = self.item(request.by), self.item(request.items)
         is_named = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in request.by)  # after its users were bounded
-        return (
-            f"SELECT {group.canonical_form} AS g, {item.canonical_form} AS i, n, place AS item_rank, users FROM {table} "
-            f"WHERE {is_named}"
-        )
+        labels = f"{group.canonical_form} AS g, {item.canonical_form} AS i"
+        return f"SELECT {labels}, n, place AS item_rank, users FROM {table} WHERE {is_named}"
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""
