@@ -13,6 +13,8 @@ import dpselect as dps
 
 ROWS = pa.table({"user": range(300), "item": ["a", "b", "c"] * 100, "n": [number % 3 for number in range(300)]})
 
+FOLDERS = pa.dataset.partitioning(pa.schema([("n", pa.int64())]), flavor="hive")
+
 
 def counted(source: object, item: str = "item", items: object = ("a", "b", "c"), **more: object) -> list[float]:
     data = dps.Dataset(source, user="user", item=item, **more)
@@ -22,7 +24,7 @@ def counted(source: object, item: str = "item", items: object = ("a", "b", "c"),
 @pytest.mark.parametrize("file_format", ["parquet", "feather"])
 def test_files_of_equal_types_are_streamed(file_format, tmp_path):
     pa.dataset.write_dataset(ROWS, tmp_path, format=file_format, partitioning=["n"], partitioning_flavor="hive")
-    dataset = pa.dataset.dataset(tmp_path, format=file_format, partitioning="hive")
+    dataset = pa.dataset.dataset(tmp_path, format=file_format, partitioning=FOLDERS)
     assert counted(dataset) == [100] * 3
     assert counted(dataset, where="n = 1") == [0, 100, 0]
     assert counted(dataset, "n", [0, 1, 2]) == [100] * 3
@@ -83,3 +85,28 @@ def test_no_two_questions_share_a_stream(tmp_path):
     assert re.match("Dataset", repr(data))
     for _ in range(2):
         assert data.top_k(3, epsilon=200, delta="1e-6").labels
+
+
+def test_no_folder_decides_the_type_of_all_folders(tmp_path):
+    """PyArrow finds numbers, unless one of the folders is called otherwise."""
+    messages = set()
+    for values in (["01", "02"], ["03", "x"]):
+        for value in values:
+            rows = ROWS.set_column(2, "n", pa.array([value] * 300))
+            pa.dataset.write_dataset(
+                rows,
+                tmp_path,
+                format="parquet",
+                partitioning=["n"],
+                partitioning_flavor="hive",
+                existing_data_behavior="overwrite_or_ignore",
+            )
+        dataset = pa.dataset.dataset(tmp_path, partitioning="hive")
+        assert counted(dataset) == [100] * 3
+        with pytest.raises(dps.ParameterError, match="be a dataset that declares the type of 'n'") as refused:
+            counted(dataset, "n", ["01"])
+        messages.add(str(refused.value))
+        line = str(refused.value).rpartition("partitioning=")[2]
+        folders = eval(line, {"pyarrow": pa})
+        assert counted(pa.dataset.dataset(tmp_path, partitioning=folders), "n", ["01", "1"]) == [300, 0]
+    assert len(messages) == 1

@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.engines.address import Address
 from dpselect.engines.identity import display_name, identify_source
 from dpselect.engines.postgres.address import address_and_table, parse_address
-from tests.engines.ibis_tables import in_duckdb, table_of
+from tests.engines.ibis_tables import in_datafusion, in_duckdb, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -286,3 +286,55 @@ def test_the_name_of_a_postgres_table_is_place_and_name(connection: psycopg.Conn
     assert name[2] == "of_ibis.seen"
     assert name[1].startswith("postgresql://")
     assert not pinned
+
+
+# ---- what one row may not do ------------------------------------------------------------------------------------
+
+
+def bytes_as_text(values: list[bytes]) -> pa.Array:
+    """Texts that may not be UTF-8."""
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values, pa.binary()).buffers())
+
+
+def test_items_that_are_read_alike_are_one_item_of_a_list() -> None:
+    """Else a row more would say that somebody has both."""
+    rows = [(number, b"a") for number in range(300)] + [(999, b"\xff"), (999, b"\xfe")]
+    users, items = zip(*rows, strict=True)
+    table = in_datafusion(pa.table({"user": list(users), "item": bytes_as_text(list(items))}))
+    release = dps.Dataset(table, user="user", item="item").histogram(["a", "\ufffd"], epsilon=200)
+    assert [(one.item, one.count) for one in release] == [("a", 300), ("\ufffd", 1)]
+
+
+def test_groups_that_are_read_alike_are_left_out() -> None:
+    """Each has places of its own, and two of them would be one list with every place twice."""
+    rows = [(user, item, group) for user in range(300) for item in (b"a", b"b") for group in (b"x", b"\xff", b"\xfe")]
+    users, items, groups = zip(*rows, strict=True)
+    columns = {"item": bytes_as_text(list(items)), "group": bytes_as_text(list(groups))}
+    table = in_datafusion(pa.table({"user": list(users), **columns}))
+    by = dps.By("group", max_groups_per_user=3)
+    release = dps.Dataset(table, user="user", item="item").top_k(4, epsilon=200, delta="1e-6", by=by)
+    assert sorted((*one.group, one.item) for one in release) == [("x", "a"), ("x", "b")]
+
+
+@pytest.mark.parametrize("first", ["a", 7, None])
+def test_no_row_decides_the_type_of_a_column(first: object) -> None:
+    connection = ibis.sqlite.connect()
+    connection.con.execute("CREATE TABLE t (user INTEGER, item)")
+    connection.con.executemany("INSERT INTO t VALUES (?, ?)", [(-1, first), *((user, "a") for user in range(300))])
+    for source in (dps.Table(connection, "t"), connection.table("t").select("user", "item")):
+        with pytest.raises(dps.ParameterError, match=r"all declare a type.*column 'item' of 't' without one"):
+            top(source)
+    with pytest.raises(dps.ParameterError, match="be made without SQL"):
+        top(connection.sql("SELECT user, item FROM t"))
+
+
+def test_a_view_without_rows_is_told_as_one_with_rows() -> None:
+    connection, messages = ibis.sqlite.connect(), set()
+    connection.con.execute("CREATE TABLE t (user INTEGER, item TEXT)")
+    connection.con.execute("CREATE VIEW v AS SELECT user, lower(item) AS item FROM t")
+    for _ in range(2):
+        with pytest.raises(dps.ParameterError, match="all declare a type") as refused:
+            top(dps.Table(connection, "v"))
+        messages.add(str(refused.value))
+        connection.con.execute("INSERT INTO t VALUES (1, 'a')")
+    assert len(messages) == 1

@@ -44,7 +44,7 @@ def display_name(source: object) -> str:
                 repr(spark_display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
             )
         case SourceKind.ICEBERG if isinstance(source, str):
-            return repr(source)
+            return repr(redact_address(source))
         case SourceKind.REMOTE | SourceKind.OTHER_PACKAGE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import In
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import StaticTable
 
@@ -174,6 +175,17 @@ def test_a_question_about_a_snapshot_is_known_again_until_the_next(sql_catalog, 
     assert budget.left < left[4]
 
 
+def test_filters_that_are_written_alike_are_not_the_same(sql_catalog):
+    """Neither in what a set has, nor in whether letter case counts; in whatever order the set is."""
+    table, budget = sql_catalog.load_table("shop.events"), dps.Budget(epsilon=2000)
+    for values in (("a, b", "c"), ("a", "b, c"), ("c", "a, b")):
+        counted(table.scan(row_filter=In("item", values)), budget=budget)
+    left = budget.left
+    assert left == 0.8
+    counted(table.scan(row_filter=In("item", ("a", "b, c")), case_sensitive=False), budget=budget)
+    assert budget.left < left
+
+
 def test_columns_are_those_of_the_snapshot(sql_catalog):
     """A column that has another's old name holds other rows, though no snapshot followed."""
     table = sql_catalog.load_table("shop.events")
@@ -213,6 +225,19 @@ def test_a_catalog_that_is_down_or_unknown_is_told_without_its_address(settings)
             counted(dps.Table(f"iceberg:{name}", "shop.events"))
         assert "secret" not in str(refused.value)
         assert ".pyiceberg.yaml" in str(refused.value)
+
+
+def test_an_address_in_the_place_of_a_name_is_shown_without_its_secret():
+    data = dps.Dataset(dps.Table("iceberg:https://ann:secret@host/x", "shop.events"), user="user", item="item")
+    with pytest.raises(dps.DataError, match=r"the Iceberg catalog 'https://host/x' cannot be read") as refused:
+        data.histogram(["a"], epsilon=1)
+    assert "secret" not in f"{refused.value}{data!r}"
+
+
+def test_a_snapshot_that_the_table_does_not_have_is_told(sql_catalog):
+    scan = sql_catalog.load_table("shop.events").scan(snapshot_id=12)
+    with pytest.raises(dps.ParameterError, match="source must be a scan of a snapshot that the table has, got 12"):
+        counted(scan)
 
 
 def test_deletes_by_value_are_refused_by_name(sql_catalog, tmp_path):

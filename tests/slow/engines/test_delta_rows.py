@@ -95,6 +95,23 @@ def test_one_text_that_is_no_unicode_stops_no_question(tmp_path):
     assert counted(place) == {**ALL, "a": 298, "b": 0, "c": 0}
 
 
+def test_the_first_vector_changes_nothing_about_other_rows(tmp_path):
+    """Another reader, which takes texts that are no UTF-8 otherwise, would tell that somebody was deleted."""
+    deltalake.write_deltalake(tmp_path, EACH.append_column("part", pa.array([b"x"] * len(EACH))), partition_by=["part"],
+                              **WITH_VECTORS)  # fmt: skip
+    found = []
+    (file,) = tmp_path.glob("part=*/*.parquet")
+    texts = pa.array([b"a", *[b"b\xff"] * (len(EACH) - 1)], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(EACH), texts.buffers())
+    pq.write_table(EACH.set_column(EACH.schema.get_field_index("item"), "item", texts), file)
+    for _ in range(2):
+        for item in ("item", "part"):
+            data = dps.Dataset(str(tmp_path), user="user", item=item)
+            found.append(set(data.top_k(3, epsilon=500, delta="1e-3").labels))
+        with_row_deleted(tmp_path, row=0)
+    assert found == [set(), {"\\u0078"}] * 2
+
+
 def test_times_of_96_bits_reach_further_than_nanoseconds(tmp_path):
     moments = pa.array([253_402_300_799_000_000, *[0] * 299], pa.timestamp("us", "UTC"))
     deltalake.write_deltalake(tmp_path, EACH.append_column("at", moments), **WITH_VECTORS)

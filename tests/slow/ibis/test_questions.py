@@ -203,7 +203,8 @@ def test_text_that_is_no_utf8_and_a_database_in_utf16() -> None:
     with dps.Dataset(table, user="item", item="user").engine() as engine:
         assert pairs(engine.top(9)) == [("a\0b", 1), ("a\0c", 1), ("\u00e9\U0001f600", 1)]
     backend = ibis.sqlite.connect()
-    backend.con.execute("CREATE TABLE t AS SELECT 'u' AS user, CAST(x'61ff' AS TEXT) AS item")
+    backend.con.execute("CREATE TABLE t (user TEXT, item TEXT)")
+    backend.con.execute("INSERT INTO t SELECT 'u', CAST(x'61ff' AS TEXT)")
     with data(backend.table("t")).engine() as engine:
         assert pairs(engine.top(9)) == [("a\ufffd", 1)]
 

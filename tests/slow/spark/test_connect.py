@@ -163,6 +163,18 @@ def test_what_is_copied(remote: SparkSession, sql: str) -> None:
     remote.catalog.dropTempView("view")
 
 
+def test_no_function_of_python_is_taken_for_a_cast(remote: SparkSession) -> None:
+    """Its call is written as one."""
+    from pyspark.sql.connect.functions import udf
+
+    def cast(_value):  # type: ignore[no-untyped-def] # PySpark reads types
+        return "a"
+
+    rows = spark_frame(remote, pa.table({"user": ["u"], "item": ["a"]}))
+    frame = rows.withColumn("item", udf(cast, "string").asNondeterministic()(rows["user"]))  # type: ignore[operator]
+    assert connect.needs_copy(frame)
+
+
 def test_tables_and_files_need_no_copy(remote: SparkSession, tmp_path: Any) -> None:
     """Of many columns, too. Names of folders are text, also where the server read them as numbers before."""
     many = ", ".join(f"id AS c{n}" for n in range(40))

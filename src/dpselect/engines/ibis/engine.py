@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
+from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.scan import IbisScan
 from dpselect.engines.sql.by_group import label_items_by_group, read_grouped_counts
@@ -59,9 +60,9 @@ class IbisDatabase(DuckDBDatabase):
         columns.pop("u")
         table = scan.store(self.workspace, (request, most, key), statement, columns, progress)
         group, item = self.item(request.by), self.item(request.items)
-        return (
-            f"SELECT {group.canonical_form} AS g, {item.canonical_form} AS i, n, place AS item_rank, users FROM {table}"
-        )
+        is_named = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in request.by)  # after its users were bounded
+        labels = f"{group.canonical_form} AS g, {item.canonical_form} AS i"
+        return f"SELECT {labels}, n, place AS item_rank, users FROM {table} WHERE {is_named}"
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""

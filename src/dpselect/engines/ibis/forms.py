@@ -100,6 +100,12 @@ def read_text(form: str | bytes | None) -> str | None:
     return (bytes.fromhex(form) if isinstance(form, str) else form).decode("utf-8", "replace")
 
 
+def read_group(form: str | bytes | None) -> str | None:
+    """Return a text from its form; None for bytes that are no UTF-8."""
+    text = read_text(form)
+    return text if text is None or text.encode() == (bytes.fromhex(form) if isinstance(form, str) else form) else None
+
+
 def _kind(data_type: Any) -> str:
     if data_type.is_decimal():
         precision, scale = data_type.precision, data_type.scale

@@ -15,7 +15,7 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.backends import Backend, Value, find_backend
 from dpselect.engines.ibis.filters import compile_condition
-from dpselect.engines.ibis.forms import Form, character_sets, read_text, refuse_character_sets
+from dpselect.engines.ibis.forms import Form, character_sets, read_group, read_text, refuse_character_sets
 from dpselect.engines.sources.scans.scan import CountRequest, Scan
 from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, SourceError
@@ -88,8 +88,14 @@ class IbisScan(Scan):
 
     @contextmanager
     def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:
-        """Yield the counts of all users."""
-        yield f"SELECT {request.form} AS i, n FROM {self.store_counts(workspace, request)} WHERE n > 0"
+        """Yield the counts of all users.
+
+        Texts that are no UTF-8 may be one item here. If all items are here, it has the largest of their numbers, which
+        no user changes by more than one; of the first items each stands alone, for its place is its own.
+        """
+        table = self.store_counts(workspace, request)
+        number, end = ("n", "") if request.max_items is not None else ("max(n) AS n", " GROUP BY 1")
+        yield f"SELECT {request.form} AS i, {number} FROM {table} WHERE n > 0{end}"
 
     def store_rows(self, workspace: Workspace, columns: Sequence[str], progress: Progress | None = None) -> str:
         """Fetch some columns of all rows, unless they were fetched, and return the table that has them."""
@@ -157,8 +163,9 @@ class IbisScan(Scan):
         def decoded(name: str, column: Any) -> Any:
             if name not in texts:
                 return column
-            encoded = column.dictionary_encode()
-            return pa.array(map(read_text, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
+            # Two groups of the backend may not be one here: each has its own places.
+            read, encoded = read_group if name.startswith("g") else read_text, column.dictionary_encode()
+            return pa.array(map(read, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
 
         rows = (
             pa.RecordBatch.from_arrays([decoded(name, batch.column(name)) for name in schema.names], schema=schema)

@@ -42,7 +42,7 @@ class _File:
             columns = []
             for field in fields:
                 if field.name in self.divided_by:
-                    column = pyarrow.repeat(self.divided_by[field.name], len(batch))
+                    column = pyarrow.repeat(self.divided_by[field.name].cast(field.type), len(batch))
                 elif _physical_name(field) in inside:
                     column = batch.column(_physical_name(field)).cast(field.type, safe=False)
                 else:
@@ -70,6 +70,10 @@ def open_delta_rows(table: Any, address: str | None = None) -> Frame:
 
     system, folder = fs.FileSystem.from_uri(table.table_uri if address is None else address)
     schema = pyarrow.schema(table.schema().to_arrow())
+    for name in table.metadata().partition_columns:  # a part that is bytes is written as text
+        if pyarrow.types.is_binary(schema.field(name).type):
+            place = schema.get_field_index(name)
+            schema = schema.set(place, schema.field(name).with_type(pyarrow.string()))
     files = _files(table, system, f"{folder.rstrip('/')}/")
 
     def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:

@@ -38,6 +38,8 @@ def open_table(source: Any, options: dict[str, str] | None = None) -> tuple[Any,
         table = DeltaTable(source, storage_options=options) if isinstance(source, str) else source
         features = _features_in_use(table)
         table.file_uris(), table.schema()  # whoever opened it asks for them
+        if features and features <= _READ_BY_FILE:
+            table.deletion_vectors()  # which it does not give beside a feature that it does not know
     except Exception as error:  # whatever it is: its text may quote statistics of rows, so it is no cause
         wrong = type(error).__name__
     if wrong:
@@ -49,7 +51,11 @@ def open_table(source: Any, options: dict[str, str] | None = None) -> tuple[Any,
 
 
 def _features_in_use(table: Any) -> set[str]:
-    """Return the features by which rows of a Delta table are not those of its files; a declared one may be unused."""
+    """Return the features by which rows of a Delta table need not be those of its files; a declared one may be unused.
+
+    Deletion vectors count where they are declared: if the first row that is deleted changed the reader, it would change
+    how other rows are read.
+    """
     protocol = table.protocol()
     features = set(protocol.reader_features or ()) - _HARMLESS_FEATURES
     if protocol.min_reader_version == 2:  # which is that of column mapping
@@ -61,9 +67,6 @@ def _features_in_use(table: Any) -> set[str]:
         features.discard("columnMapping")
     if all("delta.typeChanges" not in field.to_json() for field in table.schema().fields):
         features.discard("typeWidening")
-    # With a feature that the package does not know, it gives no vectors.
-    if features <= _READ_BY_FILE and not any(batch.num_rows for batch in table.deletion_vectors()):
-        features.discard("deletionVectors")
     return features
 
 

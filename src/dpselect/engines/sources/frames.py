@@ -158,9 +158,15 @@ def _frame_of_dataset(source: Any) -> Frame:
         raise SourceError("source", "be a dataset without a filter", "one that has one", "filter with where=")
     schema, partitioning = source.schema, source.partitioning
     names, parts = _unique_names(schema.names), set() if partitioning is None else {*partitioning.schema.names}
+    found = set() if partitioning is None else _found_types(partitioning)
 
     def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
         fields = [schema.field(position) for position in positions]
+        for field in (field for field in fields if field.name in found):  # one folder could change it for all
+            requirement = f"be a dataset that declares the type of {field.name!r}, which stands in names of folders"
+            schema_hint = f"pyarrow.schema([({field.name!r}, pyarrow.string())])"
+            hint = f'partitioning=pyarrow.dataset.partitioning({schema_hint}, flavor="hive")'
+            raise SourceError("source", requirement, "one that found it in these names", hint)
         for field in (field for field in fields if field.name not in parts):
             for fragment in fragments:  # or a value that does not fit would stop everybody's question
                 if field.name not in fragment.physical_schema.names or field.type != (
@@ -177,6 +183,12 @@ def _frame_of_dataset(source: Any) -> Frame:
         return stream_of([names[position] for position in positions], types, batches, empty=empty, library="pyarrow")
 
     return Frame(names, narrow)
+
+
+def _found_types(partitioning: Any) -> set[str]:
+    """Return the columns of names of folders whose types PyArrow has found in these names: it then keeps all values."""
+    values = partitioning.dictionaries
+    return {name for name, kept in zip(partitioning.schema.names, values, strict=True) if kept is not None}
 
 
 # ---- polars

@@ -11,6 +11,7 @@ from typing import Any
 from dpselect.engines.sources.tables import (
     ICEBERG_PREFIX,
     is_iceberg_object,
+    redact_address,
     refuse_missing_package,
     refuse_table,
 )
@@ -30,6 +31,8 @@ def open_scan(source: Any, table: str | None) -> Any:
         raise SourceError(
             "source", "be a scan without a limit, by which rows would choose each other", came(source.limit)
         )
+    if source.snapshot_id is not None and source.snapshot() is None:
+        raise SourceError("source", "be a scan of a snapshot that the table has", came(source.snapshot_id))
     return source
 
 
@@ -38,7 +41,19 @@ def identify_state(source: Any, table: str | None) -> list[object]:
     scan = open_scan(source, table)
     snapshot, metadata = scan.snapshot(), scan.table_metadata
     number = None if snapshot is None else snapshot.snapshot_id
-    return ["iceberg", str(metadata.table_uuid), scan.projection().schema_id, number, str(scan.row_filter)]
+    row_filter = [_describe(scan.row_filter), bool(scan.case_sensitive)]
+    return ["iceberg", str(metadata.table_uuid), scan.projection().schema_id, number, row_filter]
+
+
+def _describe(condition: Any) -> object:
+    """Return a condition of pyiceberg, in which each constant is told from every other; a set has no order."""
+    parts: list[object] = [type(condition).__name__]
+    for name, part in sorted(getattr(condition, "__dict__", {}).items()):
+        if isinstance(part, (set, frozenset)):
+            parts.append([name, sorted(map(repr, part))])
+        else:
+            parts.append([name, _describe(part) if hasattr(part, "__invert__") else repr(part)])
+    return parts
 
 
 def _load_table(source: Any, table: str | None) -> Any:
@@ -56,6 +71,7 @@ def _load_table(source: Any, table: str | None) -> Any:
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
     catalog_name = name.removeprefix(ICEBERG_PREFIX)
+    shown_name = redact_address(catalog_name)
     error_name, hint = "", _SETTINGS
     try:
         catalog = load_catalog(catalog_name) if isinstance(source, str) else source
@@ -65,5 +81,5 @@ def _load_table(source: Any, table: str | None) -> Any:
     except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
         error_name = type(error).__name__
     if error_name:
-        raise DataError(f"the Iceberg catalog {catalog_name!r} cannot be read ({error_name})", hint)
-    raise missing_source_error("table", f"be a table of the Iceberg catalog {catalog_name!r}", repr(table))
+        raise DataError(f"the Iceberg catalog {shown_name!r} cannot be read ({error_name})", hint)
+    raise missing_source_error("table", f"be a table of the Iceberg catalog {shown_name!r}", repr(table))

@@ -47,6 +47,8 @@ def home_of(source: Any, table: str | None) -> Home:
         return _guarded(lambda: backend.compile(source)), None
     if backend.name == "duckdb":
         return _guarded(lambda: _in_duckdb(source, backend))
+    if backend.name == "sqlite":
+        _refuse_types_of_rows(source, backend)
     if backend.name != "postgres":
         return source, None
     operation = source.op()
@@ -96,9 +98,34 @@ def _table_of(source: Any, name: str | None) -> Any:
         return source
     if name is None:
         raise SourceError("table", "name a table of the connection", "nothing", 'dps.Table(connection, "events")')
+    if source.name == "sqlite":
+        _refuse_untyped(source, None, name)
     with suppress(Exception):  # whatever it is: a backend may quote what it likes
         return source.table(name)
     raise missing_source_error("table", "be a table or view of the connection", repr(name))
+
+
+def _refuse_types_of_rows(source: Any, backend: Any) -> None:
+    """Refuse an expression over SQLite that has columns of no declared type: Ibis takes it from the first row."""
+    operations = _operations()
+    if source.op().find((operations.SQLQueryResult, operations.SQLStringView)):
+        hint = "pass the tables, or expressions of them; Ibis may take types of its columns from the first row"
+        raise SourceError("source", "be made without SQL, where Ibis is over SQLite", "a text of SQL", hint)
+    for table in source.op().find(operations.DatabaseTable):
+        _refuse_untyped(backend, table.namespace.database, table.name)
+
+
+def _refuse_untyped(backend: Any, database: str | None, table: str) -> None:
+    """Refuse a table of SQLite with columns of no declared type, as a view has where it computes them."""
+    statement = "SELECT name, type FROM pragma_table_info(?, ?)"
+    columns = _guarded(lambda: backend.con.execute(statement, (table, database or "main")).fetchall())
+    for column, declared in columns:
+        if not declared:
+            hint = (
+                'Ibis would take it from the first row; dps.Table("app.sqlite", "events") reads such a column as text'
+            )
+            must = "be a table whose columns all declare a type, where Ibis is over SQLite"
+            raise SourceError("source", must, f"column {column!r} of {table!r} without one", hint)
 
 
 def _backend(source: Any) -> Any:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 OLDEST_SERVER = (4, 2)  # older ones do not list functions that replace their own
 _LEAF = r"(?:SubqueryAlias|View|Relation|RelationV2|LocalRelation|LogicalRDD|Range|OneRowRelation)\b.*"
-# Without any call but casts and tests for null, and in full: Spark leaves "... 3 more fields" out of long lines.
+# Without any call but casts and tests for null, and in full: Spark leaves "... 3 more fields" out of long lines. The
+# result of a function of Python has a number, cast(x#1)#2, whatever the function is called.
 _NODE = (
-    r"(?:Project|Filter|Join|Union)\b(?!.* more fields)"
+    r"(?:Project|Filter|Join|Union)\b(?!.* more fields|.*\)#\d)"
     r"(?:[^(]|(?<!\w)\(|(?<=\bcast)\(|(?<=\bdecimal)\(|(?<=\bisnull)\(|(?<=\bisnotnull)\()*"
 )
 _STABLE_LINE = re.compile(f"[ :+|-]*(?:{_LEAF}|{_NODE})")
