@@ -339,3 +339,14 @@ def test_a_view_without_rows_is_told_as_one_with_rows() -> None:
         messages.add(str(refused.value))
         connection.con.execute("INSERT INTO t VALUES (1, 'a')")
     assert len(messages) == 1
+
+
+@pytest.mark.parametrize(("item", "group"), [("n", "place"), ("users", "N"), ("g", "i"), ("i", "g")])
+def test_columns_may_be_called_as_our_numbers_are(item: str, group: str) -> None:
+    rows = {"user": [*range(300)] * 2, item: ["a", "b"] * 300, group: ["x"] * 300 + ["y"] * 300}
+    data = dps.Dataset(in_datafusion(pa.table(rows)), user="user", item=item)
+    assert set(data.top_k(2, epsilon=50, delta="1e-6").labels) == {"a", "b"}
+    assert [one.count for one in data.histogram(["a", "b"], epsilon=400)] == [150, 150]
+    by = dps.By(group, max_groups_per_user=2)
+    release = data.top_k(2, epsilon=400, delta="1e-6", by=by)
+    assert sorted((*one.group, one.item) for one in release) == [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")]
