@@ -317,15 +317,16 @@ def test_groups_that_are_read_alike_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("first", ["a", 7, None])
-def test_no_row_decides_the_type_of_a_column(first: object) -> None:
+@pytest.mark.parametrize("database", ["main", "temp"])
+def test_no_row_decides_the_type_of_a_column(first: object, database: str) -> None:
     connection = ibis.sqlite.connect()
-    connection.con.execute("CREATE TABLE t (user INTEGER, item)")
+    connection.con.execute(f"CREATE TABLE {database}.t (user INTEGER, item)")
     connection.con.executemany("INSERT INTO t VALUES (?, ?)", [(-1, first), *((user, "a") for user in range(300))])
-    for source in (dps.Table(connection, "t"), connection.table("t").select("user", "item")):
+    for source in (dps.Table(connection, "t"), connection.table("t", database=database).select("user", "item")):
         with pytest.raises(dps.ParameterError, match=r"all declare a type.*column 'item' of 't' without one"):
             top(source)
     with pytest.raises(dps.ParameterError, match="be made without SQL"):
-        top(connection.sql("SELECT user, item FROM t"))
+        top(connection.sql("SELECT user, item FROM t", schema={"user": "int64", "item": "string"}))
 
 
 def test_a_view_without_rows_is_told_as_one_with_rows() -> None:
@@ -338,3 +339,14 @@ def test_a_view_without_rows_is_told_as_one_with_rows() -> None:
         messages.add(str(refused.value))
         connection.con.execute("INSERT INTO t VALUES (1, 'a')")
     assert len(messages) == 1
+
+
+@pytest.mark.parametrize(("item", "group"), [("n", "place"), ("users", "N"), ("g", "i"), ("i", "g")])
+def test_columns_may_be_called_as_our_numbers_are(item: str, group: str) -> None:
+    rows = {"user": [*range(300)] * 2, item: ["a", "b"] * 300, group: ["x"] * 300 + ["y"] * 300}
+    data = dps.Dataset(in_datafusion(pa.table(rows)), user="user", item=item)
+    assert set(data.top_k(2, epsilon=50, delta="1e-6").labels) == {"a", "b"}
+    assert [one.count for one in data.histogram(["a", "b"], epsilon=400)] == [150, 150]
+    by = dps.By(group, max_groups_per_user=2)
+    release = data.top_k(2, epsilon=400, delta="1e-6", by=by)
+    assert sorted((*one.group, one.item) for one in release) == [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")]

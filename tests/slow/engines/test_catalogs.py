@@ -201,6 +201,21 @@ def test_columns_are_those_of_the_snapshot(sql_catalog):
     assert budget.left < left
 
 
+def test_columns_of_files_that_do_not_number_them_are_those_of_the_table_now(sql_catalog, tmp_path):
+    """Which column of a file is meant, is a property of the table, and no snapshot follows a change of it."""
+    rows, budget = ROWS.append_column("other", pa.array(["b"] * len(ROWS))), dps.Budget(epsilon=2000)
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    table = sql_catalog.create_table("shop.added", schema=rows.schema)
+    table.add_files([(tmp_path / "rows.parquet").as_uri()])
+    assert counted(table, budget=budget) == ALL
+    names = json.loads(table.properties["schema.name-mapping.default"])
+    for field in names:
+        field["names"] = {"item": ["other"], "other": ["item"]}.get(field["names"][0], field["names"])
+    with table.transaction() as change:
+        change.set_properties({"schema.name-mapping.default": json.dumps(names)})
+    assert counted(table, budget=budget) == {**dict.fromkeys(ALL, 0), "b": 300}
+
+
 @pytest.mark.parametrize(
     ("table", "error", "message"),
     [

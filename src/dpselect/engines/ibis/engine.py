@@ -62,7 +62,8 @@ class IbisDatabase(DuckDBDatabase):
         group, item = self.item(request.by), self.item(request.items)
         is_named = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in request.by)  # after its users were bounded
         labels = f"{group.canonical_form} AS g, {item.canonical_form} AS i"
-        return f"SELECT {labels}, n, place AS item_rank, users FROM {table} WHERE {is_named}"
+        numbers = f"{table}_n AS n, {table}_place AS item_rank, {table}_users AS users"
+        return f"SELECT {labels}, {numbers} FROM {table} WHERE {is_named}"
 
     def _fetch(self, sql: str, progress: Progress | None) -> None:
         """Fetch what a statement reads, in the caller's thread."""

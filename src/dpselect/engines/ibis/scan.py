@@ -94,8 +94,9 @@ class IbisScan(Scan):
         no user changes by more than one; of the first items each stands alone, for its place is its own.
         """
         table = self.store_counts(workspace, request)
-        number, end = ("n", "") if request.max_items is not None else ("max(n) AS n", " GROUP BY 1")
-        yield f"SELECT {request.form} AS i, {number} FROM {table} WHERE n > 0{end}"
+        users = f"{table}_n"
+        number, end = (users, "") if request.max_items is not None else (f"max({users})", " GROUP BY 1")
+        yield f"SELECT {request.form} AS i, {number} AS n FROM {table} WHERE {users} > 0{end}"
 
     def store_rows(self, workspace: Workspace, columns: Sequence[str], progress: Progress | None = None) -> str:
         """Fetch some columns of all rows, unless they were fetched, and return the table that has them."""
@@ -116,14 +117,17 @@ class IbisScan(Scan):
         columns: statements.Columns,
         progress: Progress | None,
     ) -> str:
-        """Store the result of a statement: values under the names of their columns, and numbers of users."""
+        """Store the result of a statement: values under the names of their columns, and numbers of users.
+
+        A number that is called n there is called TABLE_n here, as no column is.
+        """
         if asked not in self.stored:
             names, table = statements.named(columns, "".join(columns)), workspace.fresh_name()
             batches = self.run(lambda: self._batches(statement), progress)
             values = ", ".join(
                 f"{self.forms[names[name]].read.replace('{}', name)} AS {quoted(names[name])}"
                 if name in names
-                else name
+                else f"{name} AS {table}_{name}"
                 for name in statement.columns
             )
 

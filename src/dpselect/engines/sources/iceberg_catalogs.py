@@ -1,7 +1,7 @@
 """Iceberg tables that a catalog keeps: by the name of the catalog in pyiceberg's own settings, or as its objects.
 
-A scan sees one snapshot, and a snapshot never changes: its number, with those of the table and of the columns, is known
-again by a ledger.
+A scan sees one snapshot, and a snapshot never changes: its number, with those of the table and of the columns and what
+these are called in files, is known again by a ledger.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dpselect.engines.sources.tables import (
 )
 from dpselect.errors import DataError, SourceError, came, missing_source_error
 
+_NAMES_IN_FILES = "schema.name-mapping.default"  # of columns, in files that do not number them
 _SETTINGS = "pyiceberg finds a catalog's address in .pyiceberg.yaml or in PYICEBERG_CATALOG__NAME__URI"
 
 
@@ -41,8 +42,9 @@ def identify_state(source: Any, table: str | None) -> list[object]:
     scan = open_scan(source, table)
     snapshot, metadata = scan.snapshot(), scan.table_metadata
     number = None if snapshot is None else snapshot.snapshot_id
+    columns = [scan.projection().schema_id, metadata.properties.get(_NAMES_IN_FILES)]
     row_filter = [_describe(scan.row_filter), bool(scan.case_sensitive)]
-    return ["iceberg", str(metadata.table_uuid), scan.projection().schema_id, number, row_filter]
+    return ["iceberg", str(metadata.table_uuid), columns, number, row_filter]
 
 
 def _describe(condition: Any) -> object:

@@ -117,7 +117,8 @@ def _refuse_types_of_rows(source: Any, backend: Any) -> None:
 
 def _refuse_untyped(backend: Any, database: str | None, table: str) -> None:
     """Refuse a table of SQLite with columns of no declared type, as a view has where it computes them."""
-    statement = "SELECT name, type FROM pragma_table_info(?, ?)"
+    one = "SELECT name, type FROM pragma_table_info"
+    statement = f"{one}(?1) UNION {one}(?1, ?2)"  # Ibis asks for the first, which may be of another database
     columns = _guarded(lambda: backend.con.execute(statement, (table, database or "main")).fetchall())
     for column, declared in columns:
         if not declared:
