@@ -140,7 +140,7 @@ class Kept:
     def names(self):
         return sorted(self.found)
 
-    def users(self, most, _key):
+    def released_item_counts(self, most, _key):
         counted = [[i for i in sorted(items) if i in self.found][:most] for items in self.sets]
         return np.array([sum(name in items for items in counted) for name in self.names()], dtype=np.int64)
 

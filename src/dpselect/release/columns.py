@@ -6,7 +6,6 @@ from typing import Any
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import TOO_MANY
-from dpselect.release.measures import MEASURES, tabulate_measures
 from dpselect.release.quantile_values import quantile_shares
 from dpselect.release.scale import GROUP_USERS, score_column, score_name
 from dpselect.release.shown import ShownRelease
@@ -32,7 +31,9 @@ def tabulate(release: ShownRelease) -> dict[str, list[object]]:
             # releases made before there were intervals have none
             ends = ("low", "high") if "width_of_counts" in release.accuracy.numbers else ()
             columns |= {name: [getattr(item, name) for item in release.items] for name in ends}
-        if MEASURES in release.privacy.parameters:
+        if "measures" in release.privacy.parameters:
+            from dpselect.release.measures import tabulate_measures
+
             columns |= tabulate_measures(release.items, release.privacy.parameters)
     if groups is None:
         return columns

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 ACCURACY_TITLE = f"how good it is (each line with {CONFIDENCE_PERCENT} % confidence):"
-MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
 

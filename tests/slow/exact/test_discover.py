@@ -109,8 +109,8 @@ def asked(in_engine):
 class OneItemCounts(Kept):
     """Twin: a user counts for one of the items that were found, as in a union, and not for all of them."""
 
-    def users(self, _most, key):
-        return super().users(1, key)
+    def released_item_counts(self, _most, key):
+        return super().released_item_counts(1, key)
 
 
 def elsewhere(kind):

@@ -207,18 +207,18 @@ class Compared(Kept):
         super().__init__(now, 2)
         self.before = before
 
-    def users(self, most: int, key: bytes) -> np.ndarray:
+    def released_item_counts(self, most: int, key: bytes) -> np.ndarray:
         """As an engine has them."""
         off = [sum(name in items for items in self.before) for name in self.names()]
-        return np.maximum(super().users(most, key) - np.array(off, dtype=np.int64), 0)
+        return np.maximum(super().released_item_counts(most, key) - np.array(off, dtype=np.int64), 0)
 
 
 class Rows(Compared):
     """The twin: every user has ten rows of each item, and these are counted."""
 
-    def users(self, most: int, key: bytes) -> np.ndarray:
+    def released_item_counts(self, most: int, key: bytes) -> np.ndarray:
         """Rows in place of users."""
-        return 10 * super().users(most, key)
+        return 10 * super().released_item_counts(most, key)
 
 
 def discovered(kind: type[Compared], now: list[list[int]], before: list[list[int]]) -> Law:

@@ -46,8 +46,8 @@ def opened(source, *, user="user", item="item", **more):
 def rows_of(database, user="user", item="item"):
     """The rows that count, each in its one form, as SQL."""
     (u, user_type), (i, item_type) = ((SPARK.quote(name), database.types[name]) for name in (user, item))
-    forms = f"{user_type.form.replace('{}', u)} AS u, {item_type.form.replace('{}', i)} AS i"
-    here = f"{user_type.present.replace('{}', u)} AND {item_type.present.replace('{}', i)}"
+    forms = f"{user_type.canonical_form.replace('{}', u)} AS u, {item_type.canonical_form.replace('{}', i)} AS i"
+    here = f"{user_type.present_condition.replace('{}', u)} AND {item_type.present_condition.replace('{}', i)}"
     return f"(SELECT {forms} FROM {database.source} WHERE {here})"
 
 
