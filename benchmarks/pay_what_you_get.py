@@ -72,7 +72,7 @@ def main() -> None:
         epsilon = Fraction(total)
         promise, rows, counted = Promise.for_account(epsilon, DELTA), [], []
         fixed = asked(largest(lambda x, p=promise, n=questions: paid(p, asked(x), K) >= n, epsilon))
-        l_star = int((DELTA - APART) / fixed.plan.selector.delta_threshold)
+        l_star = int((DELTA - APART) / fixed.selection.selector.delta_threshold)
         for items in ITEMS:
             found = largest(lambda x, p=promise, n=questions, j=items: paid(p, asked(x), j) >= n, epsilon)
             ours = asked(found).selection.selector.epsilon_per_pick
