@@ -103,7 +103,7 @@ def test_in_the_middle_of_a_statement(new_database: Callable[[], str], book: str
     check_asked_again(book, ask, used(book)[1])
 
 
-@pytest.mark.parametrize("step", ["weigh", "release", "names", "users"])
+@pytest.mark.parametrize("step", ["weigh", "release", "names", "released_item_counts"])
 def test_in_the_middle_of_a_union(
     new_database: Callable[[], str], book: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
