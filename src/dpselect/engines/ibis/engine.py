@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class IbisDatabase(DuckDBDatabase):
 
     def __init__(self, address: Address, request: ReadRequest, *, asks_once: bool) -> None:
         super().__init__(address, request)
-        self.types = with_view_declarations(self.types)
+        self.types: Mapping[str, SqlType] = with_view_declarations(self.types)
         if request.condition is not None:
             self._scan = self._scan.with_condition(request.condition)
         counted = (*request.users, *request.items, *request.by)
@@ -103,7 +103,7 @@ class IbisEngine(Engine):
         asks_once = max_items_per_user is None and (tally is None or not tally.measures)
         open_database = partial(IbisDatabase, asks_once=asks_once)
         super().__init__(open_database, address, max_items_per_user=max_items_per_user, tally=tally, **arguments)
-        self.outside = self._database.outside
+        self.outside: str | None = self._database.outside
 
     def top_by(
         self,

@@ -64,7 +64,7 @@ class SparkWork:
     def __init__(self, session: SparkSession, display_name: str) -> None:
         self.session = session
         self.display_name = display_name
-        self.is_connect = not hasattr(session, "_jsparkSession")
+        self.is_connect: bool = not hasattr(session, "_jsparkSession")
         _silence_query_log()
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
