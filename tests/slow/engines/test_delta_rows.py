@@ -127,6 +127,14 @@ def test_times_of_96_bits_reach_further_than_nanoseconds(tmp_path):
     assert [one.count for one in late.histogram(["a"], epsilon=200)] == [1]
 
 
+def test_a_file_may_write_a_column_in_another_letter_case(tmp_path):
+    """As in a table without vectors: its rows would have no item else, and nobody would be told."""
+    deltalake.write_deltalake(tmp_path, EACH, **WITH_VECTORS)
+    with_files(tmp_path, EACH.rename_columns(["USER", "Item", "n"]))
+    assert counted(str(tmp_path)) == ALL
+    assert counted(with_row_deleted(tmp_path)) == {**ALL, "b": 99}
+
+
 def test_a_file_with_another_type_than_the_table_is_refused(tmp_path):
     """Which of its numbers fit would be told by whether the question fails."""
     deltalake.write_deltalake(tmp_path, EACH, **WITH_VECTORS)

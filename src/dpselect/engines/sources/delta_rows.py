@@ -33,27 +33,33 @@ class _File:
         """Yield the values of some columns, each in the type of its field."""
         import pyarrow
 
-        inside = set(self.fragment.physical_schema.names)
-        used = sorted({name for field in fields if (name := _physical_name(field)) in inside})
+        names = [self._name_in_file(field) for field in fields]
+        used = sorted({name for name in names if name is not None})
         start = 0
         for batch in self.fragment.to_batches(columns=used):
             kept = None if self.kept is None else _padded(self.kept.slice(start, len(batch)), len(batch))
             start += len(batch)
             columns = []
-            for field in fields:
+            for field, name in zip(fields, names, strict=True):
                 if field.name in self.divided_by:
                     column = pyarrow.repeat(self.divided_by[field.name].cast(field.type), len(batch))
-                elif _physical_name(field) in inside:
-                    column = batch.column(_physical_name(field)).cast(field.type, safe=False)
+                elif name is not None:
+                    column = batch.column(name).cast(field.type, safe=False)
                 else:
                     column = pyarrow.nulls(len(batch), field.type)
                 columns.append(column if kept is None else column.filter(kept))
             yield columns
 
+    def _name_in_file(self, field: Any) -> str | None:
+        """Return what a column is called in the file, in whatever letter case; None where the file lacks it."""
+        name = _physical_name(field)
+        names = self.fragment.physical_schema.names
+        return name if name in names else next((other for other in names if other.lower() == name.lower()), None)
+
     def refuse_other_type(self, field: Any) -> None:
         """Refuse a file that has a column in another type than the table declares: a row could decide what fits."""
-        schema, name = self.fragment.physical_schema, _physical_name(field)
-        if field.name in self.divided_by or name not in schema.names:
+        schema, name = self.fragment.physical_schema, self._name_in_file(field)
+        if field.name in self.divided_by or name is None:
             return
         if _stored_type(schema.field(name).type) != _stored_type(field.type):
             came = f"column {field.name!r} of type {schema.field(name).type} in {self.fragment.path}"
@@ -72,8 +78,8 @@ def open_delta_rows(table: Any, address: str | None = None) -> Frame:
     schema = pyarrow.schema(table.schema().to_arrow())
     for name in table.metadata().partition_columns:  # a part that is bytes is written as text
         if pyarrow.types.is_binary(schema.field(name).type):
-            place = schema.get_field_index(name)
-            schema = schema.set(place, schema.field(name).with_type(pyarrow.string()))
+            index = schema.get_field_index(name)
+            schema = schema.set(index, schema.field(name).with_type(pyarrow.string()))
     files = _files(table, system, f"{folder.rstrip('/')}/")
 
     def narrow(positions: Sequence[int], empty: bool) -> ScannableColumns:
