@@ -339,6 +339,15 @@ def test_a_table_of_a_connection_by_its_name() -> None:
         data(dps.Table(backend, "tt")).top_k(1, epsilon=8)
 
 
+@pytest.mark.parametrize("make", [in_datafusion, in_sqlite])
+def test_rows_that_choose_each_other_are_refused(make: Any) -> None:
+    """One row more would put another out."""
+    table = make(ROWS)
+    for expression in (table.limit(2), table.limit(2).filter(table.item == "a"), table.sample(0.5)):
+        with pytest.raises(dps.ParameterError, match="be an expression without a limit or a sample"):
+            data(expression).top_k(1, epsilon=8)
+
+
 def test_an_untested_backend_is_in_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = in_datafusion(ROWS).get_backend()
     unknown = replace(backends.BACKENDS["datafusion"], tested=lambda _connection: False)

@@ -50,6 +50,9 @@ def home_of(source: Any, table: str | None) -> Home:
     if backend.name == "sqlite":
         _refuse_types_of_rows(source, backend)
     if backend.name != "postgres":
+        if source.op().find((_operations().Limit, _operations().Sample)):
+            must = "be an expression without a limit or a sample, by which rows would choose each other"
+            raise SourceError("source", must, "one that has some", "leave it out")
         return source, None
     operation = source.op()
     if not isinstance(operation, _operations().DatabaseTable):
