@@ -12,10 +12,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.types import ZONED, floor_to_microseconds, length_limited_form
-from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
@@ -35,11 +37,8 @@ _WIDE_DECIMAL, _INT128 = "DECIMAL of more than 38 digits", "whole numbers of 128
 _HINT_OF_REFUSED_TYPE = {_WIDE_DECIMAL: "write it as text", _INT128: "write it as text or as DECIMAL(38,0)"}
 _RENAME_HINT = "rename one of them, or write the file again without it"
 _DECRYPT_HINT = "read the file with its keys, as PyArrow does, and give the table"
-_CHILDREN = "name, num_children, duckdb_type, precision, type, type_length, logical_type"
-_READ_FOOTERS = (
-    f"SELECT s, list(file_name ORDER BY file_name) FROM (SELECT file_name, list(struct_pack({_CHILDREN}) "
-    "ORDER BY column_id) AS s FROM parquet_schema({}) GROUP BY 1) GROUP BY 1 ORDER BY 2"
-)
+_ELEMENT = ("name", "num_children", "duckdb_type", "precision", "type", "type_length", "logical_type")
+_READ_FOOTERS = f"SELECT file_name, column_id, {', '.join(_ELEMENT)} FROM parquet_schema({{}})"
 
 
 def path_list_sql(paths: Sequence[str]) -> str:
@@ -263,19 +262,25 @@ def _read_footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Foo
     paths = list(dict.fromkeys(paths))
     if not paths:
         return ()
-    schemas = None
+    paths_by_schema = None
     with contextlib.suppress(DataError):
-        schemas = [
-            (_top_level_columns(schema), tuple(schema_paths))
-            for schema, schema_paths in workspace.fetch(_READ_FOOTERS.format(path_list_sql(paths)))
-        ]
-    if schemas is not None:
+        paths_by_schema = _group_by_schema(workspace.fetch(_READ_FOOTERS.format(path_list_sql(paths))))
+    if paths_by_schema is not None:
         return tuple(
-            (_without_bytes_of_16(workspace, footer, schema_paths[0]), schema_paths) for footer, schema_paths in schemas
+            (_without_bytes_of_16(workspace, _top_level_columns(schema), schema_paths[0]), tuple(schema_paths))
+            for schema, schema_paths in paths_by_schema.items()
         )
     damaged = [path for path in paths if not _has_footer(workspace, path)] or paths
     hint = "it may be damaged, incomplete or another kind of file"
     raise DataError(f"{unlike_parquet(damaged[:1])} cannot be read as parquet", hint)
+
+
+def _group_by_schema(elements: Sequence[Row]) -> Mapping[tuple[Row, ...], Sequence[str]]:
+    """Return the files of each schema, in the order of their names; an element has its file and its place there."""
+    paths_by_schema: dict[tuple[Row, ...], list[str]] = {}
+    for path, schema in groupby(sorted(elements, key=itemgetter(0, 1)), key=itemgetter(0)):
+        paths_by_schema.setdefault(tuple(element[2:] for element in schema), []).append(path)
+    return paths_by_schema
 
 
 def _without_bytes_of_16(workspace: Workspace, footer: Footer, path: str) -> Footer:
@@ -294,10 +299,10 @@ def _has_footer(workspace: Workspace, path: str) -> bool:
     return False
 
 
-def _top_level_columns(schema: Sequence[Mapping[str, Any]]) -> Footer:
+def _top_level_columns(schema: Sequence[Row]) -> Footer:
     """Return the columns of a footer, without what is inside of them, and their types."""
     footer, descendants = {}, 0
-    for element in schema[1:]:
+    for element in (dict(zip(_ELEMENT, row, strict=True)) for row in schema[1:]):
         if not descendants:
             footer[element["name"]] = _element_type(element)
         descendants += (element["num_children"] or 0) - (1 if descendants else 0)
