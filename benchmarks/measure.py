@@ -43,14 +43,15 @@ def call(function: Callable[[], object]) -> Cost:
     return Cost(cpu, wall, _status("VmHWM") - before)
 
 
-def process(command: Sequence[str | Path]) -> Cost:
+def process(command: Sequence[str | Path], src: Path | None = None) -> Cost:
     """One whole process, its output thrown away; it finds its modules compiled, as an installed program does.
 
-    Linux counts what the parent holds at the start into the child's peak, so a script that uses this keeps
-    its own memory small.
+    Those of this package are of `src`, where another build of it is to be measured. Linux counts what the parent holds
+    at the start into the child's peak, so a script that uses this keeps its own memory small.
     """
     wall = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=installed())
+    environment = installed() | ({} if src is None else {"PYTHONPATH": str(src.resolve())})
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - wall
     child.returncode = os.waitstatus_to_exitcode(status)
