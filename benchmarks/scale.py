@@ -239,13 +239,15 @@ def shown(found: dict[tuple[int, str, str], Cost | str]) -> None:
     """Print the table: each side's cost, and ours as multiples of the plain query's."""
     lines = []
     for rows, question in dict.fromkeys((rows, question) for rows, question, _ in found):
-        for plain, ours in ((PLAIN, OURS), (PLAIN_SPARK, SPARK)):
+        for plain, ours, on in ((PLAIN, OURS, ""), (PLAIN_SPARK, SPARK, " on Spark")):
             sides = [found.get((rows, COMPARED.get(question, question), plain))]
             sides += [found.get((rows, question, side)) for side in (ours, *([BEFORE] if ours == OURS else []))]
             if sides[1] is not None:
-                lines.append([f"{rows:,}", question, *map(_cost, [*sides, None][:3]), *_ratios(sides[0], sides[1])])
+                lines.append(
+                    [f"{rows:,}", f"{question}{on}", *map(_cost, [*sides, None][:3]), *_ratios(sides[0], sides[1])]
+                )
     header = ["rows", "question", "plain", "dpselect", "before", "CPU, of plain", "memory, of plain"]
-    table(header, sorted(lines, key=lambda line: QUESTIONS.index(str(line[1]))))
+    table(header, sorted(lines, key=lambda line: QUESTIONS.index(line[1].removesuffix(" on Spark"))))
 
 
 def _cost(cost: Cost | str | None) -> str:
