@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from dpselect.engines import Address, has_counts_of, identify_source
+from dpselect.engines import Address, identify_source
 from dpselect.errors import DpselectError
 from dpselect.gateway.settings.kinds import Key, plain
 from dpselect.gateway.settings.values import DataSettings
@@ -35,6 +35,8 @@ def has_counts(data: DataSettings, item: Key) -> bool:
     path = Address.parse(plain(data.source)).prepared
     if path is None or data.split is not None or data.types:
         return False
+    from dpselect.engines import has_counts_of  # which loads the engine
+
     try:
         return has_counts_of(path, key_columns(item))
     except DpselectError:  # the question itself will fail, at the end of its window
