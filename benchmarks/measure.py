@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,22 +45,43 @@ def call(function: Callable[[], object]) -> Cost:
     return Cost(cpu, wall, _status("VmHWM") - before)
 
 
-def process(command: Sequence[str | Path], src: Path | None = None) -> Cost:
+def process(
+    command: Sequence[str | Path],
+    src: Path | None = None,
+    more: Mapping[str, str] | None = None,
+    seconds_at_most: float | None = None,
+) -> Cost:
     """One whole process, its output thrown away; it finds its modules compiled, as an installed program does.
 
     Those of this package are of `src`, where another build of it is to be measured. Linux counts what the parent holds
-    at the start into the child's peak, so a script that uses this keeps its own memory small.
+    at the start into the child's peak, so a script that uses this keeps its own memory small. `more` is put into its
+    environment; what takes longer than `seconds_at_most` is killed.
     """
     wall = time.perf_counter()
-    environment = installed() | ({} if src is None else {"PYTHONPATH": str(src.resolve())})
+    environment = installed() | ({} if src is None else {"PYTHONPATH": str(src.resolve())}) | dict(more or {})
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-    _, status, usage = os.wait4(child.pid, 0)
+    with _killed_after(child, seconds_at_most):
+        _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - wall
     child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode == -signal.SIGKILL and seconds_at_most is not None and wall >= seconds_at_most:
+        raise subprocess.TimeoutExpired(Path(command[0]).name, seconds_at_most)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, [Path(command[0]).name, *command[1:]])
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / unit)
+
+
+@contextlib.contextmanager
+def _killed_after(child: subprocess.Popen[bytes], seconds_at_most: float | None) -> Iterator[None]:
+    """Kill a process that is still there after so long."""
+    timer = threading.Timer(seconds_at_most or 0, child.kill)
+    if seconds_at_most is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def installed() -> dict[str, str]:

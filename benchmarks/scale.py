@@ -1,297 +1,330 @@
-"""What each verb costs as rows grow: 10^6, 10^7 and 10^8 rows on DuckDB, PostgreSQL and Spark (docs/prepared.md).
+"""What questions cost as rows grow: 10^6, 10^7, 10^8 and, for a top k, 10^9 rows of Parquet, beside plain DuckDB.
 
-Each of rows/10 users draws 10 items, Zipf (exponent 1.1) over as many items as users, in one Parquet file a size that
-is made once in benchmarks/.cache. Every line is a process of its own; CPU is counted from when the engine stands until
-the answer is there, of the engine's processes and of ours. For Spark the event log says what was read, shuffled and
-spilled.
+A tenth as many users as rows, as many items as users by Zipf's law (exponent 1.1), 200 countries, of each user one. The
+files are the same each time. Every figure is a whole process, the sides in turns; both may use MEMORY: ours by
+DPSELECT_MEMORY, which gives DuckDB three quarters of it, and the plain query by a memory_limit of as much.
+
+Each run is a line of results/scale.csv as soon as it ended; what is there is not run again (--anew begins anew). The
+table is printed, and with --figure only docs/figures/scale.svg is drawn, of the lines that are there.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import csv
+import datetime
+import importlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from measure import cache, seconds, table
+from measure import Cost, cache, installed, median, process, seconds, table
 
 ROOT = Path(__file__).resolve().parents[1]
-CHUNK = 10**6  # users that are drawn at once
-VERBS = ("plain", "top_k", "top_k, bound 10", "median", "union, renyi-shaped")
-HEADER = ["rows", "engine", "question", "CPU", "clock", "peak memory", "answer", "rows read", "shuffled", "spilled"]
-TICKS = os.sysconf("SC_CLK_TCK")
+RESULTS = ROOT / "benchmarks" / "results" / "scale.csv"
+FIGURE = ROOT / "docs" / "figures" / "scale.svg"
+HEADER = ["rows", "question", "side", "run", "cpu_s", "clock_s", "peak_memory_MiB", "ended", "load", "date", "command"]
+MEMORY, PLAIN_MEMORY, SPARK_MEMORY = "4GiB", "3GiB", "3g"
+PLAIN, OURS, BEFORE = "plain DuckDB", "dpselect", "before"
+PLAIN_SPARK, SPARK = "plain Spark", "dpselect, Spark"
+TOP, BY_GROUP, UNION, PREPARE, PREPARED = "top k", "top k by group", "union", "prepare", "prepared top k"
+QUESTIONS = (TOP, BY_GROUP, UNION, PREPARE, PREPARED)
+COMPARED = {PREPARED: TOP}  # its plain query is that of another question
+LARGE = 10**9  # rows, of which only a top k is asked, once
+MINUTES_TO_PREPARE = 10**8  # rows, which are prepared once
+SPARK_ROWS = 10**8
+FEW = 10**4  # rows, of a run that is not measured
+EXPONENT = 1.1
 
 
-def make_rows(file: Path, rows: int) -> None:
-    """Users, items as text and a number, chunk by chunk."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    users = rows // 10
-    cumulated = np.cumsum(np.arange(1, users + 1, dtype=np.float64) ** -1.1)
-    cumulated /= cumulated[-1]
-    draft, writer = file.with_suffix(".draft"), None
-    for start in range(0, users, CHUNK):
-        random = np.random.default_rng([rows, start])
-        user = np.repeat(np.arange(start, min(start + CHUNK, users), dtype=np.int64), 10)
-        rank = np.searchsorted(cumulated, random.random(len(user))).clip(max=users - 1)
-        item = (rank * 7_368_787 + 104_729) % users  # 7,368,787 is prime: labels do not tell ranks
-        order = random.permutation(len(user))
-        part = pa.table(
-            {
-                "user": user[order],
-                "item": pa.array(np.char.add("item-", item[order].astype("U9")).tolist()),
-                "value": random.integers(100, size=len(user)),
-            }
-        )
-        writer = writer or pq.ParquetWriter(draft, part.schema)
-        writer.write_table(part)
-    if writer is not None:
-        writer.close()
-    draft.replace(file)
+# ---- the rows ---------------------------------------------------------------------------------------------
 
 
-def make_skewed(file: Path, rows: int) -> None:
-    """One user has half of all rows, each with an item of its own; everybody else has one item and all the same one."""
+def write_rows(file: Path, rows: int) -> None:
+    """Write the rows by hashes of their numbers, on one thread in little memory."""
     import duckdb
 
-    lone = f"SELECT 0 AS \"user\", 'item-' || i AS item, i % 100 AS value FROM range({rows // 2}) AS t (i)"
-    same = f"SELECT 1 + i AS \"user\", 'item-0' AS item, i % 100 AS value FROM range({rows // 2}) AS t (i)"
+    connection = duckdb.connect(config={"threads": 1, "memory_limit": "2GB"})
     draft = file.with_suffix(".draft")
-    duckdb.execute(f"COPY ({lone} UNION ALL {same}) TO '{draft.as_posix()}' (FORMAT parquet)")
+    columns = ['"user"', "item"] if rows >= LARGE else ['"user"', "item", "country", "value"]
+    query = f"SELECT {', '.join(columns)} FROM ({rows_query(rows)})"
+    connection.execute(f"COPY ({query}) TO '{draft.as_posix()}' (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)")
     draft.replace(file)
 
 
-def rows_file(rows: int, skewed: bool = False) -> Path:
+def rows_query(rows: int) -> str:
+    """The SQL of the rows: users as numbers, items as texts whose numbers do not tell their ranks."""
+    users, power = rows // 10, 1 - EXPONENT
+    span = 1 - (users + 1) ** power
+    rank = f"pow(1 - {span!r}::DOUBLE * {_share('r * 2 + 1')}, {1 / power!r}::DOUBLE)"  # from 1 to users + 1
+    return f"""SELECT u AS "user", 'item-' || (i * 7368787 + 104729) % {users} AS item,
+        'C' || lpad(floor(200 * pow({_share("u * 2 + 1000000000001")}, 3))::INT::VARCHAR, 3, '0') AS country,
+        (hash(r + 2000000000000) % 100)::BIGINT AS value
+        FROM (SELECT r, (hash(r * 2) % {users})::BIGINT AS u, least({users}, floor({rank}))::BIGINT - 1 AS i
+        FROM range({rows}) AS t (r))"""
+
+
+def _share(number: str) -> str:
+    """A share of 1 by a hash."""
+    return f"(hash({number}) / 18446744073709551616.0)"
+
+
+def rows_file(folder: Path, rows: int) -> Path:
     """The file of so many rows, written in a process of its own where it is not there."""
-    file = cache() / f"{'skewed' if skewed else 'scale'}-{rows}.parquet"
+    file = folder / f"scale-{rows}.parquet"
     if not file.exists():
-        more = ["--skewed"] if skewed else []
-        subprocess.run([sys.executable, __file__, "--make-rows", str(rows), *more], check=True)
+        cost = process([sys.executable, __file__, "--data", folder, "--write", str(rows)])
+        size = file.stat().st_size / 2**20
+        print(f"wrote {rows:,} rows: {seconds(cost.wall)}, {size:,.0f} MiB", file=sys.stderr, flush=True)
     return file
 
 
-# ---- one question -----------------------------------------------------------------------------------------
+# ---- the questions ----------------------------------------------------------------------------------------
+
+ASKED = {
+    TOP: "dps.Dataset({file!r}, user='user', item='item').top_k(10, epsilon=1)",
+    BY_GROUP: "dps.Dataset({file!r}, user='user', item='item').top_k(10, by='country', epsilon=1)",
+    UNION: "dps.Dataset({file!r}, user='user', item='item', max_items_per_user=10).union(epsilon=1)",
+    PREPARE: "dps.Dataset({file!r}, user='user', item='item').prepare({to!r}, keep=['country'])",
+    PREPARED: "dps.Dataset({prepared!r}).top_k(10, epsilon=1)",
+}
+COUNTS = """SELECT item, count(DISTINCT "user") AS n FROM '{file}' GROUP BY item"""
+QUERIES = {
+    TOP: [f"{COUNTS} ORDER BY n DESC, item LIMIT 1001"],
+    BY_GROUP: [
+        """SELECT country, item, n FROM (SELECT country, item, count(DISTINCT "user") AS n FROM '{file}' GROUP BY ALL)
+        QUALIFY row_number() OVER (PARTITION BY country ORDER BY n DESC, item) <= 101"""
+    ],
+    UNION: [f"CREATE TABLE counts AS {COUNTS}"],
+    PREPARE: [
+        "ATTACH '{to}' AS kept",
+        "CREATE TABLE kept.pairs AS SELECT DISTINCT \"user\", item, country FROM '{file}'",
+        'CREATE TABLE kept.counts AS SELECT item, count(DISTINCT "user") AS n FROM kept.pairs GROUP BY item',
+    ],
+}
+PLAIN_PROGRAM = """import duckdb
+connection = duckdb.connect(config={{"memory_limit": {memory!r}, "temp_directory": {folder!r}}})
+connection.execute("SET preserve_insertion_order = false")
+for query in {queries!r}:
+    found = connection.execute(query).fetchall()
+"""
 
 
-def asked(verb: str, source: Any, plain: Any) -> int:
-    """Ask it; how many rows or items came back."""
-    import dpselect as dps
+@dataclass(frozen=True)
+class Run:
+    """One run of one side."""
 
-    if verb == "plain":
-        return len(plain())
-    item = "value" if verb == "median" else "item"
-    bound = 10 if "bound" in verb or "union" in verb else None
-    data = dps.Dataset(source, user="user", item=item, max_items_per_user=bound)
-    if verb.startswith("top_k"):
-        return len(data.top_k(20, epsilon=1, delta="1e-6", method="limited-domain"))
-    if verb == "median":
-        return len(data.median(bounds=(0, 100), step=1, epsilon=1))
-    return len(data.union(epsilon=1, delta="1e-6", method=dps.Method(verb.partition(", ")[2], in_engine=True)))
+    rows: int
+    question: str
+    side: str
+    number: int
 
-
-PLAIN = 'SELECT item, count(DISTINCT "user") AS n FROM {} GROUP BY item ORDER BY n DESC LIMIT 1001'
+    @property
+    def key(self) -> tuple[str, ...]:
+        """How a line of the results names it."""
+        return str(self.rows), self.question, self.side, str(self.number)
 
 
-def on_duckdb(verb: str, file: Path) -> dict[str, object]:
-    """DuckDB in this process."""
-    import duckdb
-
-    with measured(os.getpid) as cost:
-        cost["rows"] = asked(verb, str(file), lambda: duckdb.execute(PLAIN.format(f"'{file}'")).fetchall())
-    return cost
-
-
-def on_postgres(verb: str, file: Path) -> dict[str, object]:
-    """A server of our own, which the parent filled."""
-    import psycopg
-
-    import dpselect as dps
-
-    address, pid = os.environ["SCALE_SERVER"], int(os.environ["SCALE_SERVER_PID"])
-
-    def plain() -> list[Any]:
-        with psycopg.connect(address) as connection:
-            return connection.execute(PLAIN.format(f"rows_{rows_of(file)}")).fetchall()
-
-    with measured(os.getpid, pid) as cost:
-        cost["rows"] = asked(verb, dps.Table(address, f"rows_{rows_of(file)}"), plain)
-    return cost
+def planned(args: argparse.Namespace) -> Iterator[Run]:
+    """All runs, those of one size together, and the sides of one question in turns."""
+    for rows in sorted(args.rows):
+        for question in [question for question in args.questions if rows < LARGE or question == TOP]:
+            sides = [OURS] if question in COMPARED else [PLAIN, OURS]
+            sides += [BEFORE] if args.before and question not in (PREPARE, PREPARED) else []
+            once = rows >= LARGE or (question == PREPARE and rows >= MINUTES_TO_PREPARE)
+            for number in range(1, (1 if once else args.runs) + 1):
+                yield from (Run(rows, question, side, number) for side in sides)
+    if args.spark:
+        yield from (Run(SPARK_ROWS, TOP, side, 1) for side in (PLAIN_SPARK, SPARK))
 
 
-def on_spark(verb: str, file: Path) -> dict[str, object]:
-    """Local Spark on two cores, whose event log is read after it ended."""
-    from pyspark.sql import SparkSession
-
-    with tempfile.TemporaryDirectory() as folder:
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.driver.memory": "6g",
-            "spark.sql.shuffle.partitions": "16",
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": f"file:{folder}",
-            "spark.local.dir": folder,
-            "spark.sql.warehouse.dir": folder,
+def cost_of(run: Run, args: argparse.Namespace) -> Cost:
+    """Run it as a process of its own, in a folder for what it writes."""
+    file = rows_file(args.data, run.rows)
+    if run.side in (PLAIN_SPARK, SPARK):
+        return on_spark(run, args)
+    with tempfile.TemporaryDirectory(dir=args.data) as folder:
+        names = {
+            "file": str(file),
+            "to": f"{folder}/made.prepared",
+            "prepared": str(prepared_file(args.data, run.rows)),
         }
-        builder = SparkSession.builder.master("local[2]")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        spark = builder.getOrCreate()
-        spark.sparkContext.setLogLevel("OFF")
-        spark.range(10).selectExpr("sum(id)").collect()  # it stands
-        frame = spark.read.parquet(str(file))
-        frame.createOrReplaceTempView("rows")
-        jvm = spark.sparkContext._gateway.proc.pid
-        with measured(os.getpid, jvm) as cost:
-            cost["rows"] = asked(verb, frame, lambda: spark.sql(PLAIN.format("rows").replace('"', "`")).collect())
-        spark.stop()
-        for log in Path(folder).rglob("*"):
-            if log.is_file() and log.name.startswith(("events", "local-")):  # beside them lie checksums
-                cost |= logged(log, cost)
-    return cost
+        more = {"TMPDIR": folder, "DPSELECT_MEMORY": MEMORY}
+        if run.side == PLAIN:
+            queries = [query.format(**names) for query in QUERIES[run.question]]
+            program = PLAIN_PROGRAM.format(memory=PLAIN_MEMORY, folder=folder, queries=queries)
+        else:
+            if run.question == PREPARED and not Path(names["prepared"]).exists():
+                cost_of(Run(run.rows, PREPARE, OURS, 0), args)
+            program = f"import dpselect as dps\n{ASKED[run.question].format(**names)}\n"
+            more |= {"PYTHONPATH": str(args.before)} if run.side == BEFORE else {}
+        cost = process([sys.executable, "-c", program], more=more, seconds_at_most=args.minutes * 60)
+        if run.question == PREPARE and run.side == OURS:
+            Path(names["to"]).replace(names["prepared"])
+        return cost
 
 
-def logged(log: Path, cost: dict[str, Any]) -> dict[str, Any]:
-    """Rows that tasks read, also of what Spark kept, and bytes that they wrote for others and spilled."""
-    found = {name: cost.get(name, 0) for name in ("read", "shuffled", "spilled")}
-    with contextlib.suppress(UnicodeDecodeError):
-        for line in log.read_text().splitlines():
-            event = json.loads(line)
-            metrics = event.get("Task Metrics") or {}
-            if event.get("Event") == "SparkListenerTaskEnd" and metrics:
-                found["read"] += metrics["Input Metrics"]["Records Read"]
-                found["shuffled"] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-                found["spilled"] += metrics["Disk Bytes Spilled"]
-    return found
+def prepared_file(folder: Path, rows: int) -> Path:
+    """Where the rows that were prepared last are, for the questions about them."""
+    return folder / f"scale-{rows}.prepared"
 
 
-ENGINES = {"duckdb": on_duckdb, "postgres": on_postgres, "spark": on_spark}
-
-
-def rows_of(file: Path) -> int:
-    """How many rows a file has, by its name."""
-    return int(file.stem.rpartition("-")[2])
-
-
-# ---- what it cost -----------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def measured(*processes: Any) -> Iterator[dict[str, Any]]:
-    """CPU, clock and peak memory of processes and their children while the block runs."""
-    pids = [one() if callable(one) else one for one in processes]
-    cost: dict[str, Any] = {}
-    cpu, wall = sum(map(cpu_of, pids)), time.perf_counter()
-    yield cost
-    cost |= {"wall": time.perf_counter() - wall, "cpu": sum(map(cpu_of, pids)) - cpu, "memory": sum(map(peak_of, pids))}
-
-
-def cpu_of(pid: int) -> float:
-    """Seconds of CPU of a process, of its children that ended and of those that run."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15]) / TICKS + sum(map(cpu_of, children_of(pid)))
-
-
-def peak_of(pid: int) -> float:
-    """MiB that a process had at its peak; children that run count as well."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    own = next((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0) / 1024
-    return own + sum(map(peak_of, children_of(pid)))
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes that a process started and that still run; Python's and Java's own threads start some too."""
-    found: list[int] = []
-    if pid != os.getpid():
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found
-
-
-# ---- all of them ------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def server(files: list[Path]) -> Iterator[dict[str, str]]:
-    """A PostgreSQL server that holds the rows; what a child needs to find it."""
-    sys.path.insert(0, str(ROOT))
-    import psycopg
-    import pyarrow.parquet as pq
-
-    from tests import postgres
-
-    with postgres.server() as pattern:
-        address = pattern.format(name="postgres")
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET shared_buffers = '1GB'")
-            for file in files:
-                name = f"rows_{rows_of(file)}"
-                connection.execute(f'CREATE TABLE {name} ("user" int8, item text, value int8)')
-                with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
-                    for batch in pq.ParquetFile(file).iter_batches():
-                        lines = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                        copy.write("".join(f"{user}\t{item}\t{value}\n" for user, item, value in lines))
-                connection.execute(f"VACUUM ANALYZE {name}")
-            folder = connection.execute("SHOW data_directory").fetchone()
-        pid = Path(str(folder and folder[0]), "postmaster.pid").read_text().split()[0]
-        yield {"SCALE_SERVER": address, "SCALE_SERVER_PID": pid}
-
-
-def line(rows: int, engine: str, verb: str, more: dict[str, str], skewed: bool) -> list[str]:
-    """One question as a process of its own."""
-    command = [sys.executable, __file__, "--only", f"{engine}/{verb}", "--rows", str(rows)]
-    command += ["--skewed"] if skewed else []
-    ran = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        return [f"{rows:.0e}", engine, verb, "failed: " + ran.stderr.strip().rpartition("\n")[2][:80]]
+def on_spark(run: Run, args: argparse.Namespace) -> Cost:
+    """One question on Spark's two local cores, its start apart, whose memory is that of the JVM and of ours."""
+    verb = "plain" if run.side == PLAIN_SPARK else "top_k"
+    command = [sys.executable, str(Path(__file__).with_name("scale_engines.py")), "--only", f"spark/{verb}"]
+    command += ["--rows", str(run.rows), "--data", str(args.data)]
+    more = installed() | {"SCALE_SPARK_MEMORY": SPARK_MEMORY, "TMPDIR": str(args.data)}
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=args.minutes * 60, env=more)
     cost = json.loads(ran.stdout.splitlines()[-1])
-    shown = [f"{cost['read']:.1e}" if "read" in cost else ""]
-    shown += [f"{cost[name] / 2**20:,.0f} MiB" if name in cost else "" for name in ("shuffled", "spilled")]
-    figures = [seconds(cost["cpu"]), seconds(cost["wall"]), f"{cost['memory']:,.0f} MiB", str(cost["rows"])]
-    return [f"{rows:.0e}", engine, verb, *figures, *shown]
+    return Cost(cost["cpu"], cost["wall"], cost["memory"])
+
+
+# ---- the results ------------------------------------------------------------------------------------------
+
+
+def kept() -> dict[tuple[str, ...], dict[str, str]]:
+    """The lines that are there, by their runs."""
+    if not RESULTS.exists():
+        return {}
+    with RESULTS.open(encoding="utf-8", newline="") as lines:
+        return {tuple(line[name] for name in HEADER[:4]): line for line in csv.DictReader(lines)}
+
+
+def keep(run: Run, cost: Cost | None, ended: str) -> None:
+    """Add a line, at once."""
+    figures = [""] * 3 if cost is None else [f"{cost.cpu:.3g}", f"{cost.wall:.3g}", f"{cost.memory:.0f}"]
+    command = "./dev bench scale --spark" if run.side in (PLAIN_SPARK, SPARK) else "./dev bench scale"
+    is_new = not RESULTS.exists()
+    with RESULTS.open("a", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        if is_new:
+            writer.writerow(HEADER)
+        load, today = f"{os.getloadavg()[0]:.1f}", datetime.datetime.now(datetime.UTC).date()
+        writer.writerow([*run.key, *figures, ended, load, today, command])
+
+
+def perform(run: Run, args: argparse.Namespace) -> None:
+    """Run it, and keep what it cost or how it ended."""
+    try:
+        cost, ended = cost_of(run, args), "answered"
+    except subprocess.TimeoutExpired:
+        cost, ended = None, f"over {args.minutes:g} minutes"
+    except subprocess.CalledProcessError as error:
+        cost, ended = None, f"exit status {error.returncode}"
+    keep(run, cost, ended)
+    shown = ended if cost is None else f"{seconds(cost.cpu)} CPU, {seconds(cost.wall)}, {cost.memory:,.0f} MiB"
+    print(f"{run.rows:.0e} {run.question}, {run.side}, {run.number}: {shown}", file=sys.stderr, flush=True)
+
+
+def medians() -> dict[tuple[int, str, str], Cost | str]:
+    """The median of each figure of each size, question and side; how it ended where none was answered."""
+    answered: dict[tuple[int, str, str], list[Cost]] = {}
+    ended: dict[tuple[int, str, str], str] = {}
+    for line in kept().values():
+        key = int(line["rows"]), line["question"], line["side"]
+        ended[key] = line["ended"]
+        if line["cpu_s"]:
+            figures = [float(line[name]) for name in HEADER[4:7]]
+            answered.setdefault(key, []).append(Cost(*figures))
+    return {key: median(answered[key]) if key in answered else said for key, said in ended.items()}
+
+
+def shown(found: dict[tuple[int, str, str], Cost | str]) -> None:
+    """Print the table: each side's cost, and ours as multiples of the plain query's."""
+    lines = []
+    for rows, question in dict.fromkeys((rows, question) for rows, question, _ in found):
+        for plain, ours, on in ((PLAIN, OURS, ""), (PLAIN_SPARK, SPARK, " on Spark")):
+            sides = [found.get((rows, COMPARED.get(question, question), plain))]
+            sides += [found.get((rows, question, side)) for side in (ours, *([BEFORE] if ours == OURS else []))]
+            if sides[1] is not None:
+                lines.append(
+                    [f"{rows:,}", f"{question}{on}", *map(_cost, [*sides, None][:3]), *_ratios(sides[0], sides[1])]
+                )
+    header = ["rows", "question", "plain", "dpselect", "before", "CPU, of plain", "memory, of plain"]
+    table(header, sorted(lines, key=lambda line: QUESTIONS.index(line[1].removesuffix(" on Spark"))))
+
+
+def _cost(cost: Cost | str | None) -> str:
+    if cost is None or isinstance(cost, str):
+        return cost or ""
+    return f"{seconds(cost.cpu)}, {seconds(cost.wall)} on the clock, {cost.memory:,.0f} MiB"
+
+
+def _ratios(plain: Cost | str | None, ours: Cost | str | None) -> list[str]:
+    if isinstance(plain, Cost) and isinstance(ours, Cost):
+        return [f"{ours.cpu / plain.cpu:.3g}", f"{ours.memory / plain.memory:.3g}"]
+    return ["", ""]
+
+
+def figure(found: dict[tuple[int, str, str], Cost | str]) -> None:
+    """CPU over rows, both on a logarithmic scale: a color for each question, ours solid, the plain query dashed."""
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    pyplot.rcParams.update({"svg.hashsalt": "dpselect", "svg.fonttype": "none", "font.size": 9})
+    picture, panel = pyplot.subplots(figsize=(7.5, 4), layout="constrained")
+    for question, color in zip(QUESTIONS, ("#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#ff7f0e"), strict=True):
+        for side, style in ((OURS, "-"), (PLAIN, "--")):
+            costs = sorted(
+                (rows, cost.cpu)
+                for (rows, asked, of), cost in found.items()
+                if (asked, of) == (question, side) and isinstance(cost, Cost)
+            )
+            if costs:
+                label = question if side == OURS else f"{question}, plain DuckDB"
+                panel.plot(*zip(*costs, strict=True), style, marker="o", markersize=3, color=color, label=label)
+    panel.set(xscale="log", yscale="log", xlabel="rows", ylabel="CPU seconds of the process")
+    panel.grid(color="#dddddd", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
+    picture.legend(frameon=False, fontsize=8, loc="outside right center")
+    picture.savefig(FIGURE, metadata={"Date": None, "Creator": None})
 
 
 def main() -> None:
-    """One table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7])
-    parser.add_argument("--engines", nargs="+", default=list(ENGINES))
-    parser.add_argument("--verbs", nargs="+", default=list(VERBS))
-    parser.add_argument("--make-rows", type=int, help="only write a file")
-    parser.add_argument("--only", help="one question here")
-    parser.add_argument(
-        "--skewed", action="store_true", help="one user with half of the rows, one item in all the rest"
-    )
-    options = parser.parse_args()
-    sizes = [int(rows) for rows in options.rows]
-    if options.make_rows is not None:
-        file = cache() / f"{'skewed' if options.skewed else 'scale'}-{options.make_rows}.parquet"
-        return (make_skewed if options.skewed else make_rows)(file, options.make_rows)
-    files = [rows_file(rows, options.skewed) for rows in sizes]
-    if options.only is not None:
-        import dpselect  # noqa: F401 - start-up apart
+    """Run what is not there yet, and print the table."""
+    args = _arguments()
+    args.data.mkdir(exist_ok=True)
+    if args.write is not None:
+        write_rows(args.data / f"scale-{args.write}.parquet", args.write)
+        return
+    if args.figure:
+        figure(medians())
+        return
+    if args.anew:
+        RESULTS.unlink(missing_ok=True)
+    done = kept()
+    runs = [run for run in planned(args) if run.key not in done]
+    for question, side in dict.fromkeys((run.question, run.side) for run in runs if run.side in (OURS, BEFORE)):
+        cost_of(Run(FEW, question, side, 0), args)  # once for the compiled modules
+    for place, run in enumerate(runs):
+        perform(run, args)
+        if args.delete and run.rows not in {later.rows for later in runs[place + 1 :]}:
+            for file in args.data.glob(f"scale-{run.rows}[.-]*"):
+                file.unlink()
+    shown(medians())
 
-        engine, _, verb = options.only.partition("/")
-        print(json.dumps(ENGINES[engine](verb, files[0])))
-        return None
-    with server(files) if "postgres" in options.engines else contextlib.nullcontext({}) as more:
-        found = []
-        for rows in sizes:
-            for engine in options.engines:
-                for verb in options.verbs:
-                    found.append(line(rows, engine, verb, more, options.skewed))
-                    print(found[-1], file=sys.stderr, flush=True)
-    return table(HEADER, found)
+
+def _arguments() -> argparse.Namespace:
+    def whole(text: str) -> int:
+        return int(float(text))
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=whole, nargs="*", default=[10**6, 10**7, 10**8], help="10^9: only a top k, once")
+    parser.add_argument("--questions", nargs="+", choices=QUESTIONS, default=QUESTIONS)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--before", type=Path, metavar="SRC", help="the src folder of an earlier build, a third side")
+    parser.add_argument("--spark", action="store_true", help="a top k of 10^8 rows on Spark, once")
+    parser.add_argument("--minutes", type=float, default=40, help="what takes longer is ended")
+    parser.add_argument("--data", type=Path, default=cache(), metavar="FOLDER", help="where the files of rows are")
+    parser.add_argument("--delete", action="store_true", help="delete the files of a size after its last run")
+    parser.add_argument("--anew", action="store_true", help="forget the results that are there")
+    parser.add_argument("--figure", action="store_true", help="only draw docs/figures/scale.svg")
+    parser.add_argument("--write", type=whole, help=argparse.SUPPRESS)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines import memory
-from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.duckdb.workspace import Workspace, run_in_little_memory
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
 from tests.engines.opened import DuckDBEngine
@@ -224,6 +225,26 @@ def test_what_the_engine_cannot_even_spill_is_refused(monkeypatch, tmp_path):
             with pytest.raises(DataError) as caught:
                 engine.contributions()
             assert "secret" not in str(caught.value)
+
+
+def test_the_engine_keeps_to_three_quarters_of_what_the_user_allows(monkeypatch):
+    def limit(workspace):
+        return workspace.fetch("SELECT current_setting('memory_limit')")[0][0]
+
+    monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
+    with closing(Workspace()) as workspace:
+        usual = limit(workspace)
+    for allowed, shown in (("4GiB", "3.0 GiB"), ("1000 MB", "750.0 MiB"), ("5kB", "128.0 MiB"), (None, usual)):
+        if allowed is None:
+            monkeypatch.delenv(memory.MEMORY_VARIABLE)
+        else:
+            monkeypatch.setenv(memory.MEMORY_VARIABLE, allowed)
+        with closing(Workspace()) as workspace:
+            assert limit(workspace) == shown
+            if allowed != "5kB":  # in which not even this can be asked
+                less = run_in_little_memory(workspace, lambda opened=workspace: limit(opened))
+                assert less == ("750.0 MiB" if allowed == "1000 MB" else "1.0 GiB")
+            assert limit(workspace) == shown
 
 
 @pytest.mark.parametrize(("gib", "said"), [(0.1, 1), (1, 1), (1.01, 2), (2, 2), (2.5, 4), (100, 128)], ids=str)

@@ -208,10 +208,9 @@ class Demonstration:
 
 @contextlib.contextmanager
 def demonstration(folder: Path, change: str = "tick = 0.1") -> Iterator[Demonstration]:
-    """The demonstration, with one worker and ticks of 0.1 s, or other settings in the place of those."""
+    """The demonstration, with ticks of 0.1 s, or other settings in the place of those."""
     tokens, file = demo.make(folder, 2_000), folder / demo.SETTINGS_FILE
-    text = file.read_text("utf-8").replace("tick = 1\n", f"{change}\n")
-    file.write_text(text.replace('"state"\n\n', '"state"\nworkers = 1\n\n'), "utf-8")
+    file.write_text(file.read_text("utf-8").replace("tick = 1\n", f"{change}\n"), "utf-8")
     with running(Server(file)) as server:
         yield Demonstration(server, server.url, tokens)
 

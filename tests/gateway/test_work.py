@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import re
 import subprocess
 import sys
 import time
@@ -12,22 +14,26 @@ from typing import Any
 
 import pytest
 
+import dpselect as dps
 from dpselect.engines.filters.cost import MAX_BYTES
-from dpselect.errors import ParameterError
+from dpselect.engines.prepared.scan import PreparedScan
+from dpselect.errors import DataError, ParameterError
 from dpselect.forecast import work
+from dpselect.gateway import demo, turn, views
 from dpselect.gateway import gateway as gateways
-from dpselect.gateway import turn, views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.settings.kinds import Amount
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import DataSettings, Settings, Sizes
+from dpselect.gateway.sources import has_counts
 from dpselect.gateway.web.desk import SlowRequests
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.plan import Plan
 from tests.gateway import served
 from tests.gateway.processes import make
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gateway-threats.md"
 DATA = DataSettings(
     name="plays",
     source="plays.parquet",
@@ -217,3 +223,91 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
         answered = (asked(found)["state"] == str(JobState.ANSWERED) for _ in range(12))
         assert any(answered), "at longer ticks it is answered"
     assert "late" in json.dumps(str(found.metrics.text(0)))
+
+
+# ---- prepared data ----------------------------------------------------------------------------------------
+
+
+def prepared(folder: Path, name: str = "plays.prepared", **options: Any) -> Path:
+    """Rows of users, artists, countries and days, prepared."""
+    rows = {
+        "user": [*range(60)] * 2,
+        "artist": [f"artist {number % 7}" for number in range(120)],
+        "country": ["DE", "FR"] * 60,
+        "at": [datetime.date(2026, 3, 1)] * 120,
+    }
+    dps.Dataset(rows, user="user", item="artist", **options).prepare(folder / name, keep="country")
+    return folder / name
+
+
+def test_the_bound_of_counts_is_of_items_and_not_of_rows() -> None:
+    def bound(has_counts: bool, rows: int, where: str | None = None, **asked: Any) -> float:
+        data = DATA.model_copy(update={"sizes": Sizes(rows=rows, items=1_000)})
+        plan = Plan.from_dict({**TOP, **asked})
+        return work.bound_work(plan, where, "artist", data, 1, has_counts).engine_seconds
+
+    assert bound(True, 10**7) == bound(True, 10**8) < bound(False, 10**7) < bound(False, 10**8)
+    for more in ({"by": ["country"]}, {"k": 2, "domain": ["a", "b"]}, {"verb": "union"}, {"max_items_per_user": 3}):
+        assert bound(True, 10**7, **more) == bound(False, 10**7, **more)
+    assert bound(True, 10**7, "country = 'DE'") == bound(False, 10**7, "country = 'DE'")
+    assert bound(True, 10**7, method="discover") == bound(False, 10**7, method="discover")
+
+
+def test_a_top_k_whose_bound_is_that_of_counts_reads_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = prepared(tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise DataError("rows are read")
+
+    monkeypatch.setattr(PreparedScan, "source_rows", refuse)
+    monkeypatch.setattr(PreparedScan, "read_codes", refuse)
+    for method in ("limited-domain", "limited-domain-sparse"):
+        assert len(dps.Dataset(path).top_k(3, epsilon=50, method=method)) == 3
+    with pytest.raises(DataError, match="rows are read"):
+        dps.Dataset(path).top_k(3, epsilon=50, by="country")
+
+
+def test_which_data_have_counts(tmp_path: Path) -> None:
+    def counted(path: object, item: Any = "artist", **more: Any) -> bool:
+        return has_counts(DATA.model_copy(update={"source": str(path), **more}), item)
+
+    path = prepared(tmp_path)
+    assert counted(path)
+    assert not counted(path, "country")
+    assert not counted(path, ("artist", "country"))
+    assert not counted(path, split=" ")
+    assert not counted(path, types={"country": "VARCHAR"})
+    assert not counted(tmp_path / "none.prepared")
+    assert not counted("plays.parquet")
+    (tmp_path / "damaged.prepared").write_bytes(path.read_bytes()[:5000])
+    assert not counted(tmp_path / "damaged.prepared")
+    assert not counted(prepared(tmp_path, "timed.prepared", time=dps.Time("at", period="month")))
+
+
+def test_the_demo_and_its_windows_are_those_of_the_page(tmp_path: Path) -> None:
+    folder, page = tmp_path / "demo", PAGE.read_text("utf-8")
+    token = demo.make(folder, users=300)["analyst"]
+    block = page.partition("`dpselect serve --demo` has these settings:\n\n```\n")[2].partition("```")[0]
+    shown = [line for line in block.splitlines() if line]
+    assert shown[0] == "[server]"
+    assert set(shown) <= set((folder / demo.SETTINGS_FILE).read_text("utf-8").splitlines())
+    settings = read(folder / demo.SETTINGS_FILE)
+    lines = re.findall(r"^\| ([\d,]+) \|((?: \d+ \|){5})$", page, re.MULTILINE)
+    assert [size for size, _ in lines] == ["1,000,000", "10,000,000"]
+    for size, windows in lines:
+        rows = int(size.replace(",", ""))
+        sizes = Sizes(users=rows // 10, items=100_000, rows=rows, bytes=50 * rows)
+        data = {"listening": settings.data["listening"].model_copy(update={"sizes": sizes})}
+        price = {"epsilon": "1/10", "delta": f"{len(size)}e-9"}  # of each size another question
+        top: dict[str, Any] = {"verb": "top_k", "k": 10, **price}
+        questions: list[dict[str, Any]] = [
+            top,
+            {**top, "where": "country = 'Germany'"},
+            {"verb": "quantile", "item": "minutes", "epsilon": f"1/{len(size)}"},
+            {"verb": "union", **price},
+            {**top, "by": ["country"]},
+        ]
+        with served.running(settings.model_copy(update={"data": data}), folder) as found:
+            analyst = served.Client(found.http, token)
+            jobs = [analyst.post("/v1/questions", body).json() for body in questions]
+        assert [job["tick"] for job in jobs] == [float(window) for window in windows.split("|")[:-1]]

@@ -71,8 +71,8 @@ OWNERS = ("engines.preparation", "engines.prepared.file.read_state")
 OFFERED = tuple(
     f"engines.{name}"
     for name in (
-        "Address", "DuckDBEngine", "Engine", "Grid", "SourceKind", "Totals", "file_bytes", "identify_source",
-        "parse_filter", "parse_type",
+        "Address", "DuckDBEngine", "Engine", "Grid", "SourceKind", "Totals", "file_bytes", "has_counts_of",
+        "identify_source", "parse_filter", "parse_type",
     )
 )  # fmt: skip
 SIMULATED = ("aggregates", "draws", "mechanisms")

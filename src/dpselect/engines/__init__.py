@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpselect.engines.address import Address, SourceKind
     from dpselect.engines.duckdb.engine import DuckDBEngine
     from dpselect.engines.identity import file_bytes, identify_source
+    from dpselect.engines.prepared.file import has_counts_of
     from dpselect.engines.row_filter import parse as parse_filter
     from dpselect.engines.sources.scans.declarations import parse_type
     from dpselect.engines.sql.questions_by_group import Engine
@@ -29,6 +30,7 @@ _HOMES = {
     "SourceKind": "address",
     "Totals": "dpselect.aggregates.totals",
     "file_bytes": "identity",
+    "has_counts_of": "prepared.file",
     "identify_source": "identity",
     "parse_filter": "row_filter:parse",
     "parse_type": "sources.scans.declarations",
@@ -42,6 +44,7 @@ __all__ = [
     "SourceKind",
     "Totals",
     "file_bytes",
+    "has_counts_of",
     "identify_source",
     "parse_filter",
     "parse_type",

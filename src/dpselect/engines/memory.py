@@ -22,8 +22,14 @@ _MEMINFO = Path("/proc/meminfo")
 
 def available_bytes() -> int | None:
     """Return the bytes that may be used: `DPSELECT_MEMORY`, else the least that the system grants; None if unknown."""
+    said = said_bytes()
+    return min(_granted_bytes(), default=None) if said is None else said
+
+
+def said_bytes() -> int | None:
+    """Return the bytes that the user allows by `DPSELECT_MEMORY`; None without it."""
     setting = os.environ.get(MEMORY_VARIABLE)
-    return min(_granted_bytes(), default=None) if setting is None else parse_size(MEMORY_VARIABLE, setting)
+    return None if setting is None else parse_size(MEMORY_VARIABLE, setting)
 
 
 def check_address_space() -> None:

@@ -57,6 +57,11 @@ class DeclaredSizes(Protocol):
     """The sizes of data as their owner declared them."""
 
     @property
+    def items(self) -> int:
+        """The most items."""
+        ...
+
+    @property
     def groups(self) -> int:
         """The most groups."""
         ...
@@ -86,8 +91,13 @@ class DeclaredData(Protocol):
         ...
 
 
-def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, periods: int = 1) -> WorkBound:
-    """Bound the work of a question; a user has rows in each of the periods."""
+def bound_work(
+    plan: Plan, where: str | None, item: Key, data: DeclaredData, periods: int = 1, has_counts: bool = False
+) -> WorkBound:
+    """Bound the work of a question; a user has rows in each of the periods.
+
+    `has_counts` says that the source has a number of users for each item, so that a plain top k reads no row.
+    """
     engine, sizes, user_rows = _engine_work(data), data.sizes, ROWS_OF_ONE_USER * periods
     cost = RowCost() if where is None else parse_filter(where).cost
     seconds_per_row = engine.row * _count_passes(plan, item) + engine.operator * cost.operators
@@ -100,8 +110,10 @@ def bound_work(plan: Plan, where: str | None, item: Key, data: DeclaredData, per
         work(user_rows, user_rows * BYTES_OF_A_ROW) + user_rows * (MAX_BYTES - BYTES_OF_A_ROW) * seconds_per_letter
     )
     margin = max(MARGIN_USERS * work(user_rows, user_rows * BYTES_OF_A_ROW), longest)
-    rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return WorkBound(python_seconds=engine.start + _draw_seconds(plan, data), engine_seconds=rows)
+    rows, text = sizes.all_rows, sizes.all_bytes
+    if has_counts and plan.verb == "top_k" and where is None and plan.domain is None and _count_passes(plan, item) == 1:
+        rows, text = sizes.items, sizes.items * BYTES_OF_A_ROW
+    return WorkBound(python_seconds=engine.start + _draw_seconds(plan, data), engine_seconds=work(rows, text) + margin)
 
 
 def _engine_work(data: DeclaredData) -> EngineWork:

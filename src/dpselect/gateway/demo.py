@@ -8,13 +8,16 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from dpselect import Dataset
 from dpselect.demo import ARTISTS, COUNTRIES, write_listening_events
 from dpselect.errors import OutputError, ParameterError
 from dpselect.gateway.settings.tokens import digest, fresh_token
 
 DEMO_USERS = 20_000
+BYTES_OF_A_ROW = 50  # at most: two numbers, an artist, a country
 PEOPLE = ("owner", "analyst", "auditor")
-SETTINGS_FILE, TOKENS_FILE, ROWS_FILE = "gateway.toml", "tokens.json", "plays.parquet"
+SETTINGS_FILE, TOKENS_FILE = "gateway.toml", "tokens.json"
+ROWS_FILE, PREPARED_FILE = "plays.parquet", "plays.prepared"
 
 
 def make(folder: Path, users: int = DEMO_USERS) -> dict[str, str]:
@@ -26,10 +29,13 @@ def make(folder: Path, users: int = DEMO_USERS) -> dict[str, str]:
         raise ParameterError("folder", "be new, empty, or one of an earlier demo", str(folder))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_listening_events(folder / ROWS_FILE, users)
+        rows = write_listening_events(folder / ROWS_FILE, users)
+        Dataset(folder / ROWS_FILE, user="user", item="artist").prepare(
+            folder / PREPARED_FILE, keep="country", weights="minutes"
+        )
         tokens = {name: fresh_token() for name in PEOPLE}
         _write_private(tokens_path, json.dumps(tokens, indent=2) + "\n")
-        _write_private(settings_path, text(users, {name: digest(token) for name, token in tokens.items()}))
+        _write_private(settings_path, text(users, rows, {name: digest(token) for name, token in tokens.items()}))
     except OSError as error:
         raise OutputError(f"the demo cannot be made in {folder}: {error.strerror}") from None
     return tokens
@@ -44,11 +50,17 @@ def read_tokens(path: Path) -> dict[str, str]:
         raise ParameterError("folder", "be one of an earlier demo, whole", str(path.parent)) from None
 
 
-def text(users: int, digests: dict[str, str]) -> str:
+def text(users: int, rows: int, digests: dict[str, str]) -> str:
     """Return the settings of the demo, as an owner would write them."""
     template = (files("dpselect.gateway.settings") / "demo.toml").read_text("utf-8")
     replacements = {f"TOKEN_OF_{match.upper()}": digest for match, digest in digests.items()}
-    replacements |= {"USERS": str(users), "ITEMS": str(ARTISTS), "COUNTRIES": ", ".join(map(json.dumps, COUNTRIES))}
+    replacements |= {
+        "USERS": str(users),
+        "ROWS": str(rows),
+        "BYTES": str(rows * BYTES_OF_A_ROW),
+        "ITEMS": str(ARTISTS),
+        "COUNTRIES": ", ".join(map(json.dumps, COUNTRIES)),
+    }
     return re.sub("|".join(replacements), lambda match: replacements[match[0]], template)
 
 

@@ -31,7 +31,7 @@ from dpselect.gateway.runner import FREE, Runner
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.server import Person
 from dpselect.gateway.settings.values import DataSettings, Settings
-from dpselect.gateway.sources import Sources
+from dpselect.gateway.sources import Sources, has_counts
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.tables import lock_folder
 from dpselect.gateway.turn import window
@@ -262,7 +262,8 @@ class Gateway:
         """Return the seconds from a question's start to its end, by its parameters and the owner's declarations."""
         data, plan = question.settings, question.plan
         periods = 1 if question.periods is None else len(question.periods.all)
-        work = bound_work(plan, question.where, question.item, data, periods)
+        is_counted = question.periods is None and has_counts(data, question.item)
+        work = bound_work(plan, question.where, question.item, data, periods, is_counted)
         seconds = window(work, float(data.tick), self.settings.server.workers)
         if seconds > max(data.longest, data.tick):
             requirement = f"take at most {float(data.longest):g} s by what the owner declared of the data"

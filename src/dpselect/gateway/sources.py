@@ -8,8 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines import Address, identify_source
+from dpselect.errors import DpselectError
 from dpselect.gateway.settings.kinds import Key, plain
 from dpselect.gateway.settings.values import DataSettings
+from dpselect.questions import key_columns
 
 if TYPE_CHECKING:
     from dpselect import Dataset
@@ -26,6 +28,19 @@ def dataset_of(data: DataSettings, item: Key, **options: Any) -> Dataset:
     if data.types:
         options["types"] = data.types
     return flat.dataset_of(plain(data.source), item=plain(item) or None, outside=data.outside, **options)
+
+
+def has_counts(data: DataSettings, item: Key) -> bool:
+    """Return whether the source is prepared data that have a number of users for each of these items, and no other."""
+    path = Address.parse(plain(data.source)).prepared
+    if path is None or data.split is not None or data.types:
+        return False
+    from dpselect.engines import has_counts_of  # which loads the engine
+
+    try:
+        return has_counts_of(path, key_columns(item))
+    except DpselectError:  # the question itself will fail, at the end of its window
+        return False
 
 
 class Sources:

@@ -33,7 +33,6 @@ HOSTILE = (
 GENEROUS = {
     'promise = { epsilon = 3, delta = "1e-5" }': 'promise = { epsilon = 5000, delta = "1e-3" }',
     'quota = { epsilon = 2, delta = "5e-6" }': 'quota = { epsilon = 500, delta = "1e-4" }',
-    'folder = "state"\n': 'folder = "state"\nworkers = 1\n',
 }
 """What the demonstration says, and what lets few users give sure answers, soon."""
 

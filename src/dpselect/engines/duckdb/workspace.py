@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.temporary import Folder
-from dpselect.engines.memory import available_bytes, check_address_space
+from dpselect.engines.memory import available_bytes, check_address_space, said_bytes
 from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, OutputError
 
@@ -26,6 +26,7 @@ Label = Callable[[object], object]
 """Function from a counted item to a plain Python value."""
 T = TypeVar("T")
 SMALL_MEMORY = 1 << 30  # bytes, for work that can spill to disk
+LEAST_MEMORY = 1 << 27  # bytes, without which sources cannot be opened
 _name_numbers = itertools.count()
 
 # Times are compared in UTC wherever the machine stands. Text stays text: a type that DuckDB infers from a sample
@@ -52,6 +53,7 @@ class Workspace:
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.attached_files: dict[str, str] = {}  # open database files, with their names here
         self._is_progress_hidden = False
+        self.restore_memory_limit()
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -93,6 +95,12 @@ class Workspace:
         memory = available_bytes()
         if memory is not None:
             self.fetch_unguarded(f"SET memory_limit = '{memory * 3 // 4} B'")
+
+    def restore_memory_limit(self) -> None:
+        """Limit the memory to three quarters of what the user allows, or else as DuckDB does. Inside guarded work."""
+        said = said_bytes()
+        limit = None if said is None else max(said * 3 // 4, LEAST_MEMORY)
+        self.fetch_unguarded("RESET memory_limit" if limit is None else f"SET memory_limit = '{limit} B'")
 
     @contextlib.contextmanager
     def without_progress(self) -> Iterator[None]:
@@ -171,7 +179,7 @@ def _memory_limit(workspace: Workspace, max_bytes: int | None) -> Iterator[None]
     try:
         yield
     finally:
-        workspace.fetch_unguarded("RESET memory_limit")
+        workspace.restore_memory_limit()
 
 
 def quoted(name: str) -> str:

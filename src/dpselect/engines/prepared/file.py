@@ -101,6 +101,12 @@ def read_state(path: str) -> State:
     return _read_known_state(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+def has_counts_of(path: str, item: tuple[str, ...]) -> bool:
+    """Return whether the file has one number of users for each of these items, and no numbers for periods."""
+    rules = read_state(path).rules
+    return rules.item == item and rules.time is None
+
+
 @lru_cache(maxsize=32)
 def _read_known_state(path: str, *_identity: int) -> State:
     workspace = Workspace()

@@ -83,7 +83,7 @@ class Sizes(SettingsTable):
     users: int = Field(default=10_000, ge=1, le=MAX_USERS)
     """How many there are."""
     items: int = Field(default=2_000, ge=1, le=MAX_ITEMS_OR_QUESTIONS)
-    """How many there are."""
+    """How many there are; of prepared data at least, because their counts are read instead of rows."""
     items_per_user: Annotated[kinds.Number, Field(gt=0, le=MAX_ITEMS_OR_QUESTIONS)] = Field(
         default_factory=lambda fields: min(Fraction(10), Fraction(fields.get("items", 20), 2))
     )
