@@ -254,6 +254,18 @@ def test_which_value_a_row_has_stops_no_question_at_an_address(bucket):
     assert counted(at("/more")) == ALL
 
 
+def test_times_of_96_bits_at_an_address_reach_further_than_nanoseconds(bucket):
+    """As in a file here, which DuckDB reads."""
+    folder, address = bucket
+    years = [1, 1500, 1677, 1969, 2026, 2263, 9999]
+    moments = [datetime.datetime(year, 6, 1, 12, 0, 0, 1) for year in years for _ in range(60)]
+    rows = pa.table({"user": np.arange(len(moments)), "at": pa.array(moments, pa.timestamp("us"))})
+    pq.write_table(rows, folder / "x.parquet", use_deprecated_int96_timestamps=True)
+    for source in (folder, address("/")):
+        release = dps.Dataset(source, user="user", item="at").top_k(9, epsilon=400)
+        assert sorted(moment.year for moment in release.labels) == years
+
+
 def descriptions(place: str) -> list[Path]:
     """The files that describe a table, in their order."""
     return sorted(Path(place).glob("metadata/*.metadata.json"))

@@ -117,7 +117,9 @@ def _remote(address: str) -> Frame:
     folder = not address.startswith("http") and system.get_file_info(path).type == fs.FileType.Directory
     if folder and system.get_file_info(f"{path}/_delta_log").type == fs.FileType.Directory:
         return _delta(address)
-    table = dataset.dataset(path, filesystem=system, format="parquet")
+    # A time of 96 bits is one of nanoseconds, unless it is told otherwise: the year 9999 would be 1816.
+    parquet = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    table = dataset.dataset(path, filesystem=system, format=parquet)
     inside = system.get_file_info(fs.FileSelector(path, recursive=True)) if folder else []
     if any(_is_of_table(info.path) for info in inside):
         hint = "some of its files may belong to an older version; name a Delta table itself, and Iceberg by its catalog"
