@@ -24,7 +24,7 @@ from dpselect.engines.sources.tables import (
 from dpselect.errors import SourceError, UnknownSourceError, missing_source_error
 
 KIND_OF_EXTENSION = {
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
     ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb", ".prepared": "prepared",
