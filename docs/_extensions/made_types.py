@@ -37,7 +37,8 @@ ARROW = {
     "int8": pa.int8(), "int64": pa.int64(), "uint64": pa.uint64(), "float16": pa.float16(), "float32": pa.float32(),
     "float64": pa.float64(), "decimal of up to 38 digits": pa.decimal128(38, 2),
     "decimal of more digits": pa.decimal256(40, 2), "bool": pa.bool_(), "date32": pa.date32(),
-    "time64": pa.time64("us"), "timestamp in s": pa.timestamp("s"), "timestamp in ms": pa.timestamp("ms"),
+    "time64": pa.time64("us"), "time64 in ns": pa.time64("ns"),
+    "timestamp in s": pa.timestamp("s"), "timestamp in ms": pa.timestamp("ms"),
     "timestamp in us": pa.timestamp("us"), "timestamp in ns": pa.timestamp("ns"),
     "timestamp with a zone": pa.timestamp("us", "UTC"), "timestamp in ns with a zone": pa.timestamp("ns", "UTC"),
     "binary": pa.binary(), "null": pa.null(), "duration": pa.duration("s"), "list": pa.list_(pa.int64()),
@@ -45,17 +46,17 @@ ARROW = {
 }  # fmt: skip
 DUCKDB = (
     "VARCHAR", "TINYINT", "BIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL(18,2)", "BOOLEAN", "DATE",
-    "TIME", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMPTZ", "BLOB", "UUID", "BIT", "JSON", "ENUM('a')", "INTERVAL",
-    "INTEGER[]", "STRUCT(x INTEGER)", "MAP(VARCHAR, INTEGER)",
+    "TIME", "TIME_NS", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMPTZ", "BLOB", "UUID", "BIT", "JSON", "ENUM('a')",
+    "INTERVAL", "INTEGER[]", "STRUCT(x INTEGER)", "MAP(VARCHAR, INTEGER)",
 )  # fmt: skip
-SQLITE = ("TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB", "DATETIME", "")
+SQLITE = ("TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB", "DATETIME", "FLOATING POINT", "INTERVAL", "")
 POSTGRES = (
     "text", "varchar", "bpchar", "name", "json", "jsonb", "uuid", "int2", "int4", "int8", "float4", "float8", "numeric",
     "bool", "date", "time", "timetz", "timestamp", "timestamptz", "bytea", "interval", "inet", "money",
 )  # fmt: skip
 SPARK = (
     "string", "byte", "short", "integer", "long", "float", "double", "decimal(18,2)", "boolean", "binary", "date",
-    "timestamp", "timestamp_ntz", "array", "map", "struct", "interval",
+    "time", "timestamp", "timestamp_ntz", "array", "map", "struct", "interval",
 )  # fmt: skip
 Found = tuple[str, str]
 """What a column is here, and what it can be used as."""
@@ -155,7 +156,8 @@ def _meaning(sql_type: str) -> str:
         return "number; NaN is missing"
     plain = {
         "DECIMAL": "exact number", "NUMERIC": "exact number", "BOOLEAN": "true or false", "DATE": "date",
-        "TIME": "time of day", "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp",
+        "TIME": "time of day", "TIME_NS": "time of day in nanoseconds",
+        "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp",
         "TIMESTAMP_NS": "timestamp in nanoseconds", ZONED: "timestamp with a zone",
         "TIMESTAMPTZ_NS": "timestamp with a zone, in nanoseconds", "BLOB": "bytes", "INTERVAL": "interval",
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 
 import pyarrow as pa
@@ -76,6 +77,25 @@ def test_what_reads_by_rules_of_its_own_is_refused_with_a_line_that_works(change
     source = change(pa.dataset.dataset(tmp_path / "rows.parquet"), tmp_path)
     with pytest.raises(dps.ParameterError, match=message):
         counted(source)
+
+
+def test_times_of_96_bits_are_refused_in_nanoseconds(tmp_path):
+    """They reach from 1677 to 2262: PyArrow lets others wrap, and no date is then what its row says."""
+    moments = pa.array([datetime.datetime(year, 1, 2) for year in (1, 2026, 9999)] * 100, pa.timestamp("us"))
+    rows = ROWS.append_column("at", moments)
+    pq.write_table(rows, tmp_path / "x.parquet", use_deprecated_int96_timestamps=True)
+    assert counted(pa.dataset.dataset(tmp_path)) == [100] * 3
+    with pytest.raises(
+        dps.ParameterError, match=r"'at', times of 96 bits, in microseconds.*\nhint: .*int96_timestamp_unit="
+    ):
+        counted(pa.dataset.dataset(tmp_path), "at", moments[:1].to_pylist())
+    in_microseconds = pa.dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    dataset = pa.dataset.dataset(tmp_path, format=in_microseconds)
+    assert counted(dataset, "at", moments[:3].to_pylist()) == [100] * 3
+    nanoseconds = pa.array([7] * 300, pa.timestamp("ns"))
+    pq.write_table(ROWS.append_column("at", nanoseconds), tmp_path / "x.parquet")
+    release = dps.Dataset(pa.dataset.dataset(tmp_path), user="user", item="at").top_k(1, epsilon=100)
+    assert release.labels == ["1970-01-01 00:00:00.000000007"]
 
 
 def test_no_two_questions_share_a_stream(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -167,6 +168,46 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path, ending: str) ->
     put(file, ["a", "b"])
     assert labels([file, file], "item") == {"tea": 2}
     assert labels([f"{tmp_path}/*/*.{ending}", tmp_path]) == {"DE": 2}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_file_of_two_names_is_read_once(tmp_path: Path, ending: str, link: Callable[..., None]) -> None:
+    """Its rows are no others by another path: a sum would have them twice."""
+    put(file := tmp_path / "country=DE" / f"x.{ending}", ["a", "b"], n="1")
+    link(file, tmp_path / "country=DE" / f"y.{ending}")
+    named_otherwise = f"{file.parent}/../country=DE/x.{ending}"
+    for source in (tmp_path, f"{tmp_path}/*/*.{ending}", [file, named_otherwise], [file.with_stem("y"), file]):
+        data = dps.Dataset(source, user="user", item="item", types={"n": "BIGINT"})
+        (tea,) = data.top_k(1, measures=[dps.Sum("n", 0, 2)], epsilon=400).items
+        assert tea.measures[0].value == 2
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_folders_are_read_in_any_order_and_with_any_name_that_is_not_hidden(tmp_path: Path, ending: str) -> None:
+    put(tmp_path / "_day=1" / "country=DE" / f"x.{ending}", ["a", "b"])
+    put(tmp_path / "country=FR" / "_day=1" / f"x.{ending}", ["c", "d"])
+    put(tmp_path / "_temporary" / "_day=1" / f"x.{ending}", ["e"])
+    put(tmp_path / ".day=2" / "country=DE" / f"x.{ending}", ["e"])
+    assert labels(tmp_path) == {"DE": 2, "FR": 2}
+    assert labels(tmp_path, "_day") == {"1": 4}
+
+
+def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path) -> None:
+    """A link to a folder would be left out without a word, and to open a pipe waits until somebody writes."""
+    put(tmp_path / "in" / "x.csv", ["a", "b"])
+    put(tmp_path / "out" / "x.csv", ["c", "d"])
+    for name, make, must in (
+        ("part", lambda path: path.symlink_to(tmp_path / "out"), "source must hold no link to a folder, got '.*part'"),
+        ("loop", lambda path: path.symlink_to(tmp_path), "source must hold no link to a folder, got '.*loop'"),
+        ("pipe.csv", os.mkfifo, "source must be files, got '.*pipe.csv', which is none\nhint: .* - reads a pipe"),
+        ("gone.csv", lambda path: path.symlink_to(tmp_path / "x"), "source must be files that exist, got '.*gone.csv'"),
+    ):
+        make(path := tmp_path / "in" / name)
+        with pytest.raises(dps.DpselectError, match=must):
+            labels(tmp_path / "in", "item")
+        path.rename(path.with_name(f".{name}"))
+        assert labels(tmp_path / "in", "item") == {"tea": 2}
 
 
 def test_a_column_with_the_name_of_ours_stops_no_question(tmp_path: Path) -> None:

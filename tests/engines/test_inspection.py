@@ -129,7 +129,7 @@ def test_a_line_of_csv_has_a_fault_where_it_is_not_read(shared, content):
 
 NO_VALUES = {  # lines that are read, and have no user or no item
     "csv": {"delimiters only"},
-    "json": {"an empty record", "a missing key", "a null", "keys in other case"},
+    "json": {"an empty record", "a missing key", "a null", "keys in other case", "NaN"},
 }
 
 

@@ -166,6 +166,29 @@ def test_an_empty_json_file_has_any_column():
         assert pairs(opened.top(3)) == []
 
 
+@pytest.mark.parametrize("first", ["0", "9"])
+def test_an_empty_csv_file_among_others_has_no_rows(first):
+    Path("in").mkdir()
+    Path(f"in/{first}.csv").write_bytes(b"")
+    Path("in/5.csv").write_text("user,item\nu,a\n")
+    with engine("in") as opened:
+        assert pairs(opened.top(3)) == [("a", 1)]
+
+
+def test_halves_are_floats_beside_floats_and_parquet_has_other_endings():
+    """Each half is a float exactly; Impala writes .parq, which a folder would have without a word."""
+    Path("in").mkdir()
+    for name, width, users in (
+        ("a.parquet", np.float16, [1, 2]),
+        ("b.parq", np.float32, [3]),
+        ("C.PARQ", np.float32, [4]),
+    ):
+        numbers = pa.array(np.full(len(users), 0.1, np.float16).astype(width))
+        pq.write_table(pa.table({"user": users, "item": numbers}), Path("in") / name)
+    with engine("in") as opened:
+        assert pairs(opened.top(3)) == [(0.0999755859375, 4)]
+
+
 def test_databases():
     with duckdb.connect("rows.duckdb") as connection:
         connection.execute('CREATE TABLE "my rows" AS SELECT 1 AS user, 2 AS item').fetchall()

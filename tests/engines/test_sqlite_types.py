@@ -51,12 +51,25 @@ def labels(source: dps.Table, item: str = "item", **more: object) -> list[object
         ("DATE", ["2026-01-01", 20260101], ["2026-01-01", "20260101"]),
         ("DECIMAL(10,2)", [7, 0.1 + 0.2, "x"], ["0.30000000000000004", "7", "x"]),
         ("BLOB", [b"x", "x", 1], ["1", "x"]),
+        ("FLOATING POINT", [1.5, 2.0, 3, "x"], ["1.5", "2", "3", "x"]),
+        ("MULTIPOINT", ["POINT(1 2)", b"x"], ["POINT(1 2)"]),
+        ("INTERVAL", ["1 day", 7, 0.5], ["0.5", "1 day", "7"]),
     ],
 )  # fmt: skip
 def test_a_value_is_of_its_columns_type_or_missing(declared, values, read, table):
     found = labels(table(f"CREATE TABLE t (user TEXT, item {declared})", values))
     assert found == read
     assert list(map(type, found)) == list(map(type, read))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["INT", "INTEGER", "tinyint(1)", "SMALLINT", "MEDIUMINT", "BIGINT", "UNSIGNED BIG INT", "INT2", "UINT64",
+     "BIGINTEGER", "int_key", "LONGINT UNSIGNED"],
+)  # fmt: skip
+def test_words_for_whole_numbers_declare_them(declared, table):
+    """Among them are no others that have their letters, as `FLOATING POINT`."""
+    assert labels(table(f"CREATE TABLE t (user TEXT, item {declared})", [7, 1.5, "x"])) == [7]
 
 
 @pytest.mark.parametrize(("declared", "read"), [("INT", [7]), ("REAL", [7.5]), ("TEXT", ["7"]), ("ANY", ["7", "7.5"])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -278,3 +279,17 @@ def test_a_form_makes_another_question(tmp_path: Path) -> None:
         with data.engine() as engine:
             found.add(data._rows.fingerprint("top_k", {}, engine, None).text)
     assert len(found) == len(forms)
+
+
+@pytest.mark.parametrize("key", ["user", "a/b~c", "0", "it's"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf"])
+def test_a_number_that_json_does_not_have_is_missing_and_its_name_is_a_text(number, key, tmp_path):
+    """Python writes a missing id as NaN: the rows of all people without one would be one person's."""
+    users = [*(f'"u{n}"' for n in range(50)), number, number, f'"{number}"', f'["{number}"]', f"[{number}]"]
+    (path := tmp_path / "x.jsonl").write_text(
+        "".join(f'{{{json.dumps(key)}: {user}, "item": "tea", "more": {number}}}\n' for user in users)
+    )
+    with DuckDBEngine(path, user=key, item="item", key=b"k") as engine:
+        assert pairs(engine.top(9)) == [("tea", 53)]
+    with DuckDBEngine(path, user="item", item=key, key=b"k", where="more IS NULL") as engine:
+        assert len(pairs(engine.top(99))) == 53

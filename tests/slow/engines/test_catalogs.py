@@ -277,6 +277,35 @@ def test_deletes_by_value_are_refused_by_name(sql_catalog, tmp_path):
             counted(source)
 
 
+@pytest.mark.parametrize("content", [DataFileContent.DATA, DataFileContent.POSITION_DELETES])
+@pytest.mark.parametrize("written", [FileFormat.ORC, FileFormat.AVRO])
+def test_files_of_which_one_row_can_stop_all_are_refused_by_their_form(written, content, sql_catalog):
+    """PyArrow reads moments of ORC in nanoseconds: one of the year 9999 is an error for everybody."""
+    table = sql_catalog.load_table("shop.events")
+    before = table.scan(snapshot_id=table.current_snapshot().snapshot_id)
+    added = DataFile.from_args(
+        content=content,
+        file_path=f"{table.location()}/data/x.{written.name.lower()}",
+        file_format=written,
+        partition={},
+        record_count=1,
+        file_size_in_bytes=1,
+    )
+    added.spec_id = 0
+    local_path = Path(added.file_path.removeprefix("file://"))
+    local_path.write_bytes(b"x")  # of which nothing is read
+    with table.transaction() as change, change.update_snapshot().fast_append() as append:
+        append.append_data_file(added)
+    folder = table.location().removeprefix("file://")
+    budget = dps.Budget(epsilon=500)
+    for source in (table, table.scan(), dps.Table(sql_catalog, "shop.events"), folder):
+        with pytest.raises(
+            dps.ParameterError, match=f"Iceberg table of Parquet files, got one with files of {written.name}"
+        ):
+            counted(source, budget)
+    assert counted(before, budget) == ALL
+
+
 def test_files_that_are_gone_are_told_before_anything_is_paid(tmp_path):
     table = catalog_of(tmp_path / "rows", ROWS)
     for path in (tmp_path / "rows").rglob("*.avro"):

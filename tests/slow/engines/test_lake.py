@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import json
 import re
 import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -88,6 +91,41 @@ def test_a_delta_table_declares_the_types_of_all_its_files(tmp_path):
     assert data.top_k(1, epsilon=100).labels == before
     deltalake.write_deltalake(place, zoned, mode="append")
     assert data.top_k(1, epsilon=100).labels == before
+
+
+@pytest.mark.parametrize(
+    ("declared", "written", "label"),
+    [
+        (pa.int64(), pa.int32(), 7), (pa.int32(), pa.uint64(), 7), (pa.decimal128(9, 2), pa.decimal128(7, 2), 7),
+        (pa.string(), pa.large_string(), "7"), (pa.binary(), pa.large_binary(), b"7"), (pa.int64(), pa.null(), None),
+        (pa.date32(), pa.date32(), datetime.date(1970, 1, 8)),
+        *((pa.int64(), other, ...) for other in (pa.float64(), pa.string(), pa.decimal128(9, 2), pa.date32())),
+        *((pa.decimal128(9, 2), other, ...) for other in (pa.decimal128(10, 3), pa.float64(), pa.int64())),
+        *((pa.string(), other, ...) for other in (pa.int64(), pa.binary(), pa.float64())),
+        (pa.float32(), pa.float64(), ...), (pa.float64(), pa.float32(), ...), (pa.date32(), pa.timestamp("us"), ...),
+    ],
+)  # fmt: skip
+def test_a_file_of_a_delta_table_has_its_types_or_is_refused(declared, written, label, tmp_path):
+    """Else 1.5 would be the item 2 of a table of whole numbers. Rows that PyArrow reads are refused as these are."""
+
+    def column(arrow_type: pa.DataType) -> pa.Array:
+        for value in (7, "7", Decimal(7)):
+            with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+                return pa.array([value] * 600, arrow_type)
+        return pa.nulls(600, arrow_type)
+
+    place = delta(tmp_path / "rows", ROWS.append_column("at", column(declared)))
+    (file,) = Path(place).glob("*.parquet")
+    pq.write_table(ROWS.append_column("at", column(written)), file)
+    assert counted(place) == ALL  # questions about other columns
+    data = dps.Dataset(place, user="user", item="at", budget=dps.Budget(epsilon=100))
+    if label is ...:
+        with pytest.raises(
+            dps.ParameterError, match=r"a table whose files have 'at' as \S.* in .*\.parquet\nhint: cast"
+        ):
+            data.top_k(1, epsilon=100)
+    else:
+        assert data.top_k(1, epsilon=100).labels == [label] * (label is not None)
 
 
 @pytest.mark.parametrize("folder", ["a b", "é", "a?b#c", 'a"b', "{a}"])
@@ -214,6 +252,18 @@ def test_which_value_a_row_has_stops_no_question_at_an_address(bucket):
     pq.write_table(ROWS.select(["user", "n"]), where / "more" / "1.parquet")
     pq.write_table(ROWS, where / "more" / "2.parquet")
     assert counted(at("/more")) == ALL
+
+
+def test_times_of_96_bits_at_an_address_reach_further_than_nanoseconds(bucket):
+    """As in a file here, which DuckDB reads."""
+    folder, address = bucket
+    years = [1, 1500, 1677, 1969, 2026, 2263, 9999]
+    moments = [datetime.datetime(year, 6, 1, 12, 0, 0, 1) for year in years for _ in range(60)]
+    rows = pa.table({"user": np.arange(len(moments)), "at": pa.array(moments, pa.timestamp("us"))})
+    pq.write_table(rows, folder / "x.parquet", use_deprecated_int96_timestamps=True)
+    for source in (folder, address("/")):
+        release = dps.Dataset(source, user="user", item="at").top_k(9, epsilon=400)
+        assert sorted(moment.year for moment in release.labels) == years
 
 
 def descriptions(place: str) -> list[Path]:

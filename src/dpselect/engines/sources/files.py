@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from dpselect.engines.sources.tables import (
 from dpselect.errors import SourceError, UnknownSourceError, missing_source_error
 
 KIND_OF_EXTENSION = {
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".parq": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
     ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb", ".prepared": "prepared",
@@ -91,13 +92,30 @@ def find_files(source: object) -> Files:
         if len(sources) > 1 and any(isinstance(element, (str, os.PathLike)) for element in sources):
             raise SourceError(error.parameter, error.must, error.came, error.hint) from None  # paths are no package's
         raise
-    paths = [path for path, _ in paths_and_roots]
-    kinds = sorted({kind_of(path) for path in paths})
+    kinds = sorted({kind_of(path) for path, _ in paths_and_roots})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
-    if kinds[0] in _KINDS_OF_ONE_FILE and len(paths) > 1:
-        raise SourceError("source", f"name one {_KINDS_OF_ONE_FILE[kinds[0]]}", f"{len(paths)} of them")
-    return Files(kinds[0], tuple(paths), roots=tuple(root for _, root in paths_and_roots))
+    if kinds[0] in _KINDS_OF_ONE_FILE and len(paths_and_roots) > 1:
+        raise SourceError("source", f"name one {_KINDS_OF_ONE_FILE[kinds[0]]}", f"{len(paths_and_roots)} of them")
+    root_by_path = dict(_distinct_files(paths_and_roots))
+    return Files(kinds[0], tuple(root_by_path), roots=tuple(root_by_path.values()))
+
+
+def _distinct_files(paths_and_roots: Sequence[tuple[str, str | None]]) -> Iterable[tuple[str, str | None]]:
+    """Return each file once, as it is named first: links and other spellings of a path are the same rows.
+
+    To open what is no file, such as a named pipe, may wait for ever.
+    """
+    distinct: dict[tuple[int, int], tuple[str, str | None]] = {}
+    for path, root in paths_and_roots:
+        try:
+            status = os.stat(path)
+        except OSError:
+            raise missing_source_error("source", "be files that exist", repr(path)) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError("source", "be files", f"{path!r}, which is none", "on the command line, - reads a pipe")
+        distinct.setdefault((status.st_dev, status.st_ino), (path, root))
+    return distinct.values()
 
 
 def refuse_absent(source: object) -> None:
@@ -210,14 +228,20 @@ def _check_in_no_table(folder: str) -> None:
 
 
 def _list_folder(folder: str) -> list[str]:
-    """Return all files of a known kind in a folder and below, hidden ones and databases left out."""
+    """Return all files of a known kind in a folder and below, hidden ones and databases left out.
+
+    A folder `_day=2026-10-01` is not hidden: Spark writes and reads it. A link to a folder, of which a table may be a
+    part, is refused rather than left out.
+    """
     paths: list[str] = []
     _check_in_no_table(os.path.dirname(os.path.abspath(folder)))
     for parent, folders, names in os.walk(folder):
         if is_table_folder(parent):
             hint = "some of its files may belong to an older version; name the table on its own"
             raise SourceError("source", "hold no Delta or Iceberg table", repr(parent), hint)
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        folders[:] = sorted(name for name in folders if not name.startswith("." if "=" in name else (".", "_")))
+        if link := next((path for name in folders if os.path.islink(path := os.path.join(parent, name))), None):
+            raise SourceError("source", "hold no link to a folder", repr(link), "give a list of the folders")
         visible_names = [name for name in names if not name.startswith((".", "_"))]
         paths += [os.path.join(parent, name) for name in visible_names if _is_data(name)]
     if not paths:

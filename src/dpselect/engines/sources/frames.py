@@ -175,6 +175,10 @@ def _frame_of_dataset(source: Any) -> Frame:
                     hint = "pass the paths of its files"
                     requirement = f"be a dataset whose files all have {field.name!r} as {field.type}"
                     raise SourceError("source", requirement, fragment.path, hint)
+                if str(field.type) == "timestamp[ns]" and _has_96_bits(fragment, field.name):
+                    hint = 'format=pyarrow.dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")'
+                    requirement = f"be a dataset that reads {field.name!r}, times of 96 bits, in microseconds"
+                    raise SourceError("source", requirement, "nanoseconds, in which 9999 is 1816", hint)
         columns = {f"c{index}": formats.field(field.name) for index, field in enumerate(fields)}
         types = [
             declared_type(field, names[position], "pyarrow") for field, position in zip(fields, positions, strict=True)
@@ -183,6 +187,13 @@ def _frame_of_dataset(source: Any) -> Frame:
         return stream_of([names[position] for position in positions], types, batches, empty=empty, library="pyarrow")
 
     return Frame(names, narrow)
+
+
+def _has_96_bits(fragment: Any, name: str) -> bool:
+    """Return whether a column of a Parquet file is of times that PyArrow reads in nanoseconds, whatever they are."""
+    schema: Any = getattr(getattr(fragment, "metadata", None), "schema", ())
+    columns = (schema.column(index) for index in range(len(schema)))
+    return any(column.path == name and column.physical_type == "INT96" for column in columns)
 
 
 def _found_types(partitioning: Any) -> set[str]:

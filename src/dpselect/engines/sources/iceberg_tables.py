@@ -25,6 +25,8 @@ from dpselect.engines.sources.tables import (
 from dpselect.errors import DataError, SourceError
 
 _WHICH = "name the one that its catalog has, table.metadata_location, as the source"
+_READABLE_FORMATS = {"PARQUET", "PUFFIN"}
+"""Formats of files of rows, deletes and vectors of which no row can stop the reading of the others."""
 _REWRITE = "rewrite the table, as Spark does by CALL system.rewrite_data_files(...), or pass Spark's frame of it"
 
 
@@ -109,12 +111,23 @@ def open_table(path: str) -> tuple[Any, list[str]]:
 
 
 def plan_files(scan: Any) -> list[Any]:
-    """Return the tasks of a scan, one for each file of rows; refuse deletes that pyiceberg does not apply."""
+    """Return the tasks of a scan, one for each file of rows.
+
+    Refuse deletes that pyiceberg does not apply, Avro, which it does not read, and ORC: PyArrow reads its moments in
+    nanoseconds, and fails for all where one is after the year 2262.
+    """
+    tasks, error_name, has_equality_deletes = [], "", False
     try:
-        return list(scan.plan_files())
+        tasks = list(scan.plan_files())
     except Exception as error:  # whatever it is: its text may quote an address or a row, so it is no cause
         error_name = type(error).__name__
         has_equality_deletes = "equality deletes" in str(error)
+    if not error_name:
+        formats = {file.file_format.name for task in tasks for file in (task.file, *task.delete_files)}
+        if unread := sorted(formats - _READABLE_FORMATS):
+            hint = "rewrite it with 'write.format.default' = 'parquet', or pass Spark's frame of it"
+            raise SourceError("source", "be an Iceberg table of Parquet files", f"one with files of {unread[0]}", hint)
+        return tasks
     if has_equality_deletes:
         raise SourceError("source", "be an Iceberg table without equality deletes", "one that has some", _REWRITE)
     raise DataError(f"the files of the Iceberg table cannot be listed ({error_name})", "check that they may be read")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -116,7 +117,9 @@ def _remote(address: str) -> Frame:
     folder = not address.startswith("http") and system.get_file_info(path).type == fs.FileType.Directory
     if folder and system.get_file_info(f"{path}/_delta_log").type == fs.FileType.Directory:
         return _delta(address)
-    table = dataset.dataset(path, filesystem=system, format="parquet")
+    # A time of 96 bits is one of nanoseconds, unless it is told otherwise: the year 9999 would be 1816.
+    parquet = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    table = dataset.dataset(path, filesystem=system, format=parquet)
     inside = system.get_file_info(fs.FileSelector(path, recursive=True)) if folder else []
     if any(_is_of_table(info.path) for info in inside):
         hint = "some of its files may belong to an older version; name a Delta table itself, and Iceberg by its catalog"
@@ -178,6 +181,8 @@ def _sqlite(path: str, table: str | None) -> Frame:
     return _frame(schema, read)
 
 
+_WHOLE = re.compile(r"(?<![A-Z])U?(UN|BIG|HUGE|LONG|MEDIUM|SHORT|SMALL|TINY)?INT(EGER)?(?![A-Z])", re.IGNORECASE)
+"""The words for whole numbers."""
 ROWS = 1_024  # of one batch, each value of at most `MAX_VALUE_BYTES` bytes: together less than Arrow can hold
 
 
@@ -198,7 +203,8 @@ def arrow_type(declared: str) -> Any:
     """Return the type of a declared type's affinity (https://sqlite.org/datatype3.html, section 3.1).
 
     The affinity NUMERIC, which DECIMAL, BOOLEAN and DATE have, holds numbers and texts alike, and BLOB anything: such
-    columns are text.
+    columns are text. So are those that are INTEGER by the letters of another word, as POINT, INTERVAL and FLOATING
+    POINT, whose fractions and texts SQLite keeps.
     """
     import pyarrow as arrow
 
@@ -206,7 +212,7 @@ def arrow_type(declared: str) -> Any:
         return any(part in declared.upper() for part in parts)
 
     if names("INT"):
-        return arrow.int64()
+        return arrow.int64() if _WHOLE.search(declared) else arrow.string()
     if not names("CHAR", "CLOB", "TEXT", "BLOB") and names("REAL", "FLOA", "DOUB"):
         return arrow.float64()
     return arrow.string()

@@ -30,6 +30,9 @@ _LINE_FEED = r"\n"
 _IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
 """The SQL condition that a line is an object. A list would have its indices for columns."""
 
+_NO_NUMBERS = "('NaN', 'Infinity', '-Infinity', 'nan', '-nan', 'inf', '-inf')"
+"""As Python and JavaScript write them, and as C prints them."""
+
 
 def open_lines(files: Files, csv: CsvForm) -> CsvScan | JsonScan:
     """Return the scan of text files; the headers of CSV and TSV files are read, and no row."""
@@ -127,7 +130,7 @@ class JsonScan(Scan):
         with _lines(workspace, self.paths, None) as lines:
             folders = _folder_columns(self.folder_columns, self.paths)
             keys = [name for name in columns if name not in folders]
-            forms = (folders.get(name) or f"v[{keys.index(name) + 1}]" for name in columns)
+            forms = (folders.get(name) or _without_no_numbers(f"v[{keys.index(name) + 1}]", name) for name in columns)
             values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
             yield f"(SELECT {values} FROM {json_values(lines, keys)})"
 
@@ -221,9 +224,22 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mappin
 
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """Compile the values of some columns to one list v, which is null if a line is no object."""
-    keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
+    keys = ", ".join(map(_pointer, columns))
     values = f"CASE WHEN {ONCE} AND {_IS_OBJECT} THEN TRY(json_extract_string(line, [{keys}])) END"
-    return f"(SELECT {values} AS v, file_index FROM {lines})"
+    return f"(SELECT {values} AS v, line, file_index FROM {lines})"
+
+
+def _without_no_numbers(value: str, key: str) -> str:
+    """Compile a value of a line, null where programs wrote a number that JSON does not have; "NaN" in quotes is a text.
+
+    A missing number is NaN in Python, which writes it so: the rows of all whose id is missing would be one person's.
+    """
+    is_number = f"json_type(line, {_pointer(key)}) = 'DOUBLE'"
+    return f"CASE WHEN {value} IN {_NO_NUMBERS} THEN CASE WHEN {is_number} THEN NULL ELSE {value} END ELSE {value} END"
+
+
+def _pointer(key: str) -> str:
+    return literal("/" + key.replace("~", "~0").replace("/", "~1"))
 
 
 @contextmanager

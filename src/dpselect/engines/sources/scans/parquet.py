@@ -23,7 +23,7 @@ from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
 from dpselect.engines.sources.scans.folders import PATH_COLUMN, Folders, read_folders
 from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
-from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
+from dpselect.engines.sources.scans.unions import common_type, refuse_unequal, refuse_unlike_table
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class ParquetScan(Scan):
                 _read("x", sql_type, declared, column)
             return declared.type
         if column in self.table_types:
+            if column not in self.folders:
+                refuse_unlike_table(column, self.table_types[column], files_by_type)
             return self.table_types[column]
         common = common_type(files_by_type)
         return common or refuse_unequal(column, files_by_type)
@@ -258,8 +260,7 @@ def _find_encrypted_columns(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _read_footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
-    """Return the distinct schemas of the files, each with its files; a file that is named twice is there once."""
-    paths = list(dict.fromkeys(paths))
+    """Return the distinct schemas of the files, each with its files."""
     if not paths:
         return ()
     paths_by_schema = None

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import NoReturn
 
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NULL_TYPE, TEXTS, ZONED, base_type
+from dpselect.engines.sources.refused_types import GENERAL
 from dpselect.errors import SourceError
 
 _CLOCKS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
@@ -63,6 +64,21 @@ def refuse_unequal(column: str, types: Mapping[str, str]) -> NoReturn:
     )
     came = f"{first_type} in {first_file} and {second_type} in {second_file}"
     raise SourceError("source", f"have one type of column {column!r} in all files", came, _proposal(column, types))
+
+
+def refuse_unlike_table(column: str, table_type: str, types: Mapping[str, str]) -> None:
+    """Refuse a file that has a column of a table in a type whose values the table's need not equal.
+
+    A whole number that does not fit the table's width is missing. A time of 96 bits, which says of no zone, is one of
+    the table's moments. Of what is nested a filter asks only whether it is there.
+    """
+    if table_type.startswith(("INTEGER[", "MAP", "STRUCT")):
+        return
+    for sql_type, path in types.items():
+        pair = {sql_type, table_type}
+        if not (pair <= INTEGERS or pair <= _CLOCKS | _MOMENTS or common_type(pair) == table_type):
+            came = f"{sql_type} in {path}"
+            raise SourceError("source", f"be a table whose files have {column!r} as {table_type}", came, GENERAL)
 
 
 def proposed_type(types: Collection[str]) -> str | None:
