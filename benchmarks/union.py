@@ -136,9 +136,9 @@ def rows_file(first: int | None, *, numbers: bool = False) -> Path:
     return whole
 
 
-def compare(file: Path, runs: int, most_cpu: float, *, before: Path | None, peers: bool) -> None:
+def compare(file: Path, names: list[str], runs: int, most_cpu: float, *, before: Path | None, peers: bool) -> None:
     """One table: each contender's costs, and as multiples of DuckDB's and of ours."""
-    contenders = {name: partial(run, name, file, before) for name in FAST if name != BEFORE or before is not None}
+    contenders = {name: partial(run, name, file, before) for name in names if name != BEFORE or before is not None}
     alternate(contenders, 1)  # once for the compiled modules and the file cache
     costs = alternate(contenders, runs)
     costs |= alternate({name: partial(run, name, file, None) for name in SLOW}, 1) if peers else {}
@@ -163,6 +163,7 @@ def main() -> None:
     parser.add_argument("--numbers", action="store_true", help="items as whole numbers")
     parser.add_argument("--file", type=Path, help="another file with columns user and item")
     parser.add_argument("--before", type=Path, metavar="SRC", help="the folder src of an earlier build, beside ours")
+    parser.add_argument("--contenders", nargs="+", choices=FAST, default=list(FAST), help="only DuckDB, ours and these")
     parser.add_argument("--skip-peers", action="store_true", help="they take minutes")
     parser.add_argument("--only", choices=[*FAST, *SLOW], help="run one contender here and print nothing")
     options = parser.parse_args()
@@ -174,7 +175,8 @@ def main() -> None:
     file = rows_file(options.first, numbers=options.numbers) if options.file is None else options.file
     print(f"{options.first or '10^7'} rows, medians of {options.runs} runs, peers once\n")
     most_cpu = MOST_CPU_NUMBERS if options.numbers else MOST_CPU
-    compare(file, options.runs, most_cpu, before=options.before, peers=not options.skip_peers)
+    names = [name for name in FAST if name in (BASELINE, OURS, *options.contenders)]
+    compare(file, names, options.runs, most_cpu, before=options.before, peers=not options.skip_peers)
     return None
 
 

@@ -59,8 +59,8 @@ class RenyiShaped:
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
         the draws of those items together spend at most the round's part of the Renyi budget, whatever their weights.
     Exactness: weights are integers, probabilities binary fractions, proved to keep the budget.
-    Cost: a pass over the pairs that are left for each curve and one draw an item, each round; the curves 0.05 to 0.3 s,
-        once.
+    Cost: a pass over the pairs that are left for every two curves and one draw an item, each round; the curves 0.05 to
+        0.3 s, once.
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
