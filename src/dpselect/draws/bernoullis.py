@@ -23,7 +23,7 @@ WeightArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 
 TWO_TO_64 = 1 << 64
-BUCKET_BITS = 20  # at most 2^20 buckets, and about 16 for each weight
+BUCKET_BITS = 18  # at most 2^18 buckets, whose bounds fit into a processor's cache, and about 16 for each weight
 MAX_OPEN_DRAWS = (
     2  # so many draws of a cell may be open on average: deciding them costs about as much as bisecting the cell
 )
@@ -103,7 +103,7 @@ def word_bounds(
 
 def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first bucket, end, low, high) in rising order, with low <= 2^64 p <= high for all weights of the cell."""
-    counts_before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
+    counts_before = np.concatenate([[0], np.cumsum(buckets.counts)])
     lowest, highest = 0, TWO_TO_64
     if counts_before[-1] > MAX_OPEN_DRAWS:  # many weights may lie at an end, a cutoff say
         lowest, _ = _scaled_ends(probability, buckets.start(0) / unit)
@@ -111,7 +111,8 @@ def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Ite
     pending = [(0, len(buckets.counts), lowest, highest)]
     while pending:
         start, end, low, high = pending.pop()
-        if end - start == 1 or (counts_before[end] - counts_before[start]) * (high - low) <= MAX_OPEN_DRAWS * TWO_TO_64:
+        draws_in_cell = int(counts_before[end] - counts_before[start])
+        if end - start == 1 or draws_in_cell * (high - low) <= MAX_OPEN_DRAWS * TWO_TO_64:
             yield start, end, low, high
             continue
         middle = (start + end) // 2

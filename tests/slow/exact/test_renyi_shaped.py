@@ -422,6 +422,20 @@ def test_weights_are_what_users_give():
         weigh_by_steps(sets_of([(0, 1, 2, 3, 4)], 5), [steps])
 
 
+@pytest.mark.parametrize("most", [1, 2**28 - 1, 2**28, 2**30, 2**40])
+@pytest.mark.parametrize("lists", [1, 2, 3])
+def test_weights_of_several_lists_do_not_mix(most, lists):
+    """Eight pairs: two sums fit into one number up to 2^31 / 8, and beyond each list is added up by itself."""
+    every = [((1, most), (3, (most + 1) // 2)), ((2, most), (3, most // 3)), ((3, most),)][:lists]
+    kept = sets_of([(0,), (0, 2), (), (0, 1, 2), (0,), (2,)], 4)
+    expected = [[0] * 4 for _ in every]
+    for items in ((0,), (0, 2), (0, 1, 2), (0,), (2,)):
+        for row, steps in zip(expected, every, strict=True):
+            for item in items:
+                row[item] += next(share for t, share in steps if len(items) <= t)
+    assert weigh_by_steps(kept, every).tolist() == expected
+
+
 def test_users_keep_no_more_than_they_may_and_common_items_come_back():
     sets = UserSets.from_sets([[*range(u % 50, u % 50 + 20)] for u in range(3000)])
     released = made("1", "1e-6", 5)(sets, draws=SeededDraws(1))

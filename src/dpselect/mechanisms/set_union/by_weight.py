@@ -22,7 +22,13 @@ from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, curve_indices, largest
+from dpselect.mechanisms.set_union.renyi_shaped import (
+    RenyiShaped,
+    Shares,
+    curve_indices,
+    largest,
+    share_of_each,
+)
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
@@ -68,16 +74,11 @@ def rounds_of(mechanism: Any) -> tuple[Round, ...]:
 
 
 def _of_shares(of_round: Sequence[Shares], max_items: int) -> Round:
-    shares = np.stack([_of_steps(conditions.steps, max_items) for conditions, _ in of_round])
+    sizes = np.arange(1, max_items + 1)
+    shares = np.stack([share_of_each(sizes, conditions.steps) for conditions, _ in of_round])
     return Round(
         shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: curve_indices(weights.T, of_round)
     )
-
-
-def _of_steps(steps: tuple[tuple[int, int], ...], max_items: int) -> Int64:
-    """Return the share of every t: that of the first step which reaches it."""
-    ends, shares = np.array(steps, dtype=np.int64).T
-    return np.asarray(shares[np.searchsorted(ends, np.arange(1, max_items + 1))], dtype=np.int64)
 
 
 def release_elsewhere(

@@ -34,6 +34,8 @@ COARSER = 4  # of the numbers of items that shares are made for, each this part 
 LARGEST_ORDER = 2**20
 TYPICAL = 20  # items of a user, for whom an order is chosen that serves all bounds
 MOST_FOR_COUNTS = Fraction(9, 10)  # of the budget
+HALF_BITS = 31  # of a number that has two sums
+HALF = 1 << HALF_BITS
 MAX_CONTRIBUTIONS = 20_000  # full contributions that an item may need; beyond, another mechanism must do
 
 Shares = tuple[Conditions, Curve]
@@ -57,8 +59,8 @@ class RenyiShaped:
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
         the draws of those items together spend at most the round's part of the Renyi budget, whatever their weights.
     Exactness: weights are integers, probabilities binary fractions, proved to keep the budget.
-    Cost: a pass over the pairs that are left for each curve and one draw an item, each round; the curves 0.05 to 0.3 s,
-        once.
+    Cost: a pass over the pairs that are left for every two curves and one draw an item, each round; the curves 0.05 to
+        0.3 s, once.
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
@@ -167,17 +169,29 @@ def least_epsilon(delta: Fraction, max_items: int, counts_share: Fraction = Frac
 def weigh_by_steps(sets: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
     """Return the weights of every item by each list of steps.
 
-    Its users contribute the share of how many items they keep.
+    Its users contribute the share of how many items they keep. Two lists are added up at once, as the halves of one
+    number, where no sum fills a half: it is at most the largest share for each pair.
     """
     lengths = np.diff(sets.offsets)
-    sizes, of_pairs = np.arange(lengths.max(initial=0) + 1), np.repeat(lengths, lengths)
-    weights = np.empty((len(lists), sets.size), dtype=np.int64)
-    for row, steps in zip(weights, lists, strict=True):
-        max_items, parts = np.array(steps, dtype=np.int64).T
-        contributions = parts[np.searchsorted(max_items, sizes)].astype(np.float64)[of_pairs]
-        # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
-        row[:] = np.bincount(sets.codes, weights=contributions, minlength=sets.size)
+    sizes = np.arange(lengths.max(initial=0) + 1)
+    shares = [share_of_each(sizes, steps) for steps in lists]
+    fit_halves = len(sets.codes) * max(int(of_sizes.max()) for of_sizes in shares) < HALF
+    weights = np.zeros((len(lists), sets.size), dtype=np.int64)
+    for row in range(0, len(lists), 2 if fit_halves else 1):
+        sums, contributions, has_two = weights[row], shares[row], fit_halves and row + 1 < len(lists)
+        if has_two:
+            contributions = contributions + shares[row + 1] * HALF
+        np.add.at(sums, sets.codes, np.repeat(contributions[lengths], lengths))
+        if has_two:
+            np.right_shift(sums, HALF_BITS, out=weights[row + 1])
+            sums &= HALF - 1
     return weights
+
+
+def share_of_each(sizes: Int64, steps: tuple[tuple[int, int], ...]) -> Int64:
+    """Return what users of so many items contribute to each: the share of the first step that reaches their number."""
+    max_items, shares = np.array(steps, dtype=np.int64).T
+    return np.asarray(shares[np.searchsorted(max_items, sizes)], dtype=np.int64)
 
 
 def largest(shares: Sequence[Shares]) -> Curve:

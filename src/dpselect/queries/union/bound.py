@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import ctx
@@ -14,11 +15,13 @@ from dpselect._ground.privacy import BoundedRange
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets
-from dpselect.aggregates.value_counts import UsersAt
-from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws
-from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, common_order, has_curve
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.value_counts import UsersAt
+    from dpselect.aggregates.weight_groups import PairsElsewhere
+    from dpselect.mechanisms.quantile import Quantile
 
 PRECISION = 64
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
@@ -43,6 +46,8 @@ class BoundChoice:
     @property
     def chooser(self) -> Quantile:
         """The mechanism: a private quantile of one place in the bounds per user, the least that leaves them all."""
+        from dpselect.mechanisms.quantile import Quantile
+
         return Quantile(q=SHARE_WITHIN_BOUND, bounds=(0, len(self.bounds) - 1), step=1, epsilon=self.epsilon)
 
     def of_sets(self, sets: Sets, draws: Draws) -> int:
@@ -103,6 +108,8 @@ def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction
 
 def count_places(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
     """Count the users at each place in `bounds`: the least that leaves them all they have, or the last."""
+    from dpselect.aggregates.value_counts import UsersAt
+
     positions_of_lengths = np.searchsorted(bounds[:-1], lengths)
     total = np.zeros(len(bounds), dtype=np.int64)
     np.add.at(total, positions_of_lengths, users)

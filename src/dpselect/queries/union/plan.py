@@ -12,10 +12,7 @@ from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
-from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
-from dpselect.mechanisms.set_union.by_weight import release_elsewhere
-from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bounded_union import BoundedUnion, sort_key
@@ -28,10 +25,11 @@ from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import describe_method, describe_method_for_few
 from dpselect.release.groups import Group, typed_group
 from dpselect.release.release import Release
-from dpselect.texts.token_stream import TokenStream, release_levels
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.weight_groups import PairsElsewhere
     from dpselect.engines import Engine
+    from dpselect.texts.token_stream import TokenStream
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -116,6 +114,8 @@ def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress |
 
 def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the n-grams that enough users share, level by level."""
+    from dpselect.texts.token_stream import release_levels
+
     shortest, longest = terms.first_level + 1, len(terms.shares_of_levels)
     union = BoundedUnion.choose(terms, stream.sets() if terms.chooses_bound else None, draws)
     drawn: list[dict[object, DrawnItem]] = []
@@ -133,6 +133,8 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
 
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
+    from dpselect.mechanisms.set_union.by_weight import release_elsewhere
+
     max_items = terms.max_items_per_user or terms.bound_choice.of_pairs(pairs, draws)
     union = BoundedUnion.with_bound(terms, max_items)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
@@ -197,6 +199,8 @@ def _of_any_bound(terms: UnionTerms, order: int) -> Fraction:
 
 def _items(terms: UnionTerms, max_items: int | None, order: int) -> Fraction | None:
     """Return the divergence of the items of all levels as their mechanisms know it; None if one does not."""
+    from dpselect.mechanisms.set_union.count_laplace import CountLaplace
+
     divergences = [
         mechanism.divergence(order) if isinstance(mechanism, RenyiShaped | CountLaplace) else None
         for mechanism in terms.mechanisms(max_items)
