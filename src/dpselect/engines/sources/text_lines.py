@@ -25,7 +25,7 @@ from dpselect.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
-_BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
+_BLOCK = 1 << 17  # what is made of larger ones is new pages of memory each time, which take longer than reading
 
 
 def open_file(path: str) -> BinaryIO:
