@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from dpselect.engines.sources.arrow_texts import AFTER_TEXT, BEFORE_TEXT, Integers, Texts, texts_at
 
+Bytes = npt.NDArray[np.uint8]
 _LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
 
 
 def split_fields(line: bytes, delimiter: str) -> list[bytes]:
     """Return the fields of one line as they are written; none where it is not well formed."""
-    mark = re.escape(delimiter.encode())
-    field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + mark + rb"]*+)"
-    if not re.fullmatch(field + rb"(?:" + mark + field + rb")*+", line):
-        return []
-    return re.findall(mark + rb"(" + field + rb")", delimiter.encode() + line)
+    mark = delimiter.encode()
+    if not line.startswith(b'"') and mark + b'"' not in line:  # no field starts with a quote
+        return line.split(mark)
+    whole_line, each_field = _patterns(mark)
+    return each_field.findall(mark + line) if whole_line.fullmatch(line) else []
+
+
+@cache
+def _patterns(mark: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return the patterns of a whole line, and of a field after its delimiter."""
+    escaped = re.escape(mark)
+    field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + escaped + rb"]*+)"
+    return re.compile(field + rb"(?:" + escaped + field + rb")*+"), re.compile(escaped + rb"(" + field + rb")")
 
 
 def cut_fields(block: bytes, delimiter: str, width: int, indices: Sequence[int]) -> tuple[int, list[Texts]]:
@@ -38,10 +48,11 @@ def cut_fields(block: bytes, delimiter: str, width: int, indices: Sequence[int])
     quotes: Integers | None = None
     if b'"' in block:
         is_cut |= data == _QUOTE
-        marks = np.flatnonzero(is_cut)
-        cuts, quotes, unusual = _outside_quotes(data, marks, delimiter)
+        marks, is_odd, unusual = _pair_quotes(data, np.flatnonzero(is_cut), delimiter)
         if unusual:
             return cut_fields(_rewritten(text, unusual, delimiter), delimiter, width, indices)
+        text, cuts, quotes = _outside_quotes(text, marks, is_odd)
+        data = np.frombuffer(text, np.uint8)
     else:
         cuts = np.flatnonzero(is_cut)
     ends = np.flatnonzero(data[cuts] == _LINE_FEED)  # the first is the one before the block
@@ -57,32 +68,23 @@ def _field(text: bytes, cuts: Integers, quotes: Integers | None, before: Integer
     lengths -= starts
     if quotes is None:
         return texts_at(text, starts, lengths, lengths == 0)
-    number_of_quotes = quotes[before + 1] - quotes[before]
     missing = lengths == 0
-    is_quoted = number_of_quotes > 0
+    is_quoted = quotes[before + 1] > quotes[before]
     starts += is_quoted
     lengths -= 2 * is_quoted
-    doubled = np.flatnonzero(number_of_quotes > 2)
-    if len(doubled):
-        values = [
-            text[start : start + length].replace(b'""', b'"')
-            for start, length in zip(starts[doubled].tolist(), lengths[doubled].tolist(), strict=True)
-        ]
-        lengths[doubled] = list(map(len, values))
-        starts[doubled] = len(text) + np.cumsum(lengths[doubled]) - lengths[doubled]
-        text = b"".join((text, *values, AFTER_TEXT))
     return texts_at(text, starts, lengths, missing)
 
 
-def _outside_quotes(
-    data: npt.NDArray[np.uint8], marks: Integers, delimiter: str
-) -> tuple[Integers, Integers, list[tuple[int, int]]]:
-    """Return the cuts outside of quotes, the number of quotes before each, and where unusual lines start and end.
+def _pair_quotes(
+    data: Bytes, marks: Integers, delimiter: str
+) -> tuple[Integers, npt.NDArray[np.bool_], list[tuple[int, int]]]:
+    """Return the marks that are no letters, which are inside of quotes or start them, and bounds of unusual lines.
 
-    `marks` are all delimiters, quotes and line feeds. Of the quotes of a usual line each first one stands after a cut
-    or after a quote, each second one before one, and their number is even. Then the fields that start with a quote are
-    those that have any, and quotes inside of them are doubled.
+    `marks` are all delimiters, quotes and line feeds. In a line none of whose fields starts with a quote, quotes are
+    letters. Of the quotes of another usual line each first one stands after a cut or after a quote, each second one
+    before one, and their number is even: then the fields that have quotes are those that start with one.
     """
+    marks = _without_letters(data, marks, delimiter)
     kinds = data[marks]
     is_quote, is_end = kinds == _QUOTE, kinds == _LINE_FEED
     quotes, ends = np.cumsum(is_quote), np.flatnonzero(is_end)
@@ -93,8 +95,31 @@ def _outside_quotes(
     unusual_marks = np.flatnonzero(np.where(is_quote, ~is_usual, is_end & is_odd))
     lines = np.unique(np.searchsorted(ends, unusual_marks)) if len(unusual_marks) else unusual_marks
     bounds = zip((marks[ends[lines - 1]] + 1).tolist(), (marks[ends[lines]] + 1).tolist(), strict=True)
-    is_cut = ~is_quote & (is_end | ~is_odd)
-    return marks[is_cut], quotes[is_cut], list(bounds)
+    return marks, is_odd, list(bounds)
+
+
+def _outside_quotes(text: bytes, marks: Integers, is_odd: npt.NDArray[np.bool_]) -> tuple[bytes, Integers, Integers]:
+    """Return the text with one for two quotes inside of quotes, its cuts, and the number of quotes before each cut."""
+    data = np.frombuffer(text, np.uint8)
+    is_quote = data[marks] == _QUOTE
+    is_doubled = is_quote & ~is_odd & (data[marks + is_quote] == _QUOTE)
+    if is_doubled.any():
+        is_kept = np.ones(len(data), bool)
+        is_kept[marks[is_doubled]] = False
+        text = data[is_kept].tobytes()
+    is_cut = ~is_quote & ~is_odd
+    return text, (marks - np.cumsum(is_doubled))[is_cut], np.cumsum(is_quote)[is_cut]
+
+
+def _without_letters(data: Bytes, marks: Integers, delimiter: str) -> Integers:
+    """Return the marks but for the quotes in lines none of whose fields starts with one."""
+    kinds, previous = data[marks], data[marks - 1]
+    is_quote, ends = kinds == _QUOTE, np.flatnonzero(kinds == _LINE_FEED)
+    starts_field = is_quote & ((previous == _LINE_FEED) | (previous == ord(delimiter)))
+    has_quoted = np.diff(np.cumsum(starts_field)[ends]) > 0
+    is_mark = ~is_quote
+    is_mark[1:] |= np.repeat(has_quoted, np.diff(ends))
+    return marks[is_mark]
 
 
 def _rewritten(text: bytes, unusual: Sequence[tuple[int, int]], delimiter: str) -> bytes:

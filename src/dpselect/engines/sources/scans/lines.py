@@ -84,19 +84,23 @@ class CsvScan(Scan):
         if self.newlines_in_values:
             yield _quoted_rows(self.headers, self.folder_columns, columns)
             return
-        with streamed(self._batches(columns), [VIEWS] * len(columns)) as stream, workspace.registered(stream) as name:
+        folders = {path: self.folder_columns.values(path) for path in self.headers}
+        batches = self._batches(columns, folders)
+        with streamed(batches, [VIEWS] * len(columns)) as stream, workspace.registered(stream) as name:
             values = ", ".join(f"c{index} AS {quoted(column)}" for index, column in enumerate(columns))
             yield f"(SELECT {values} FROM {name})"
 
-    def _batches(self, columns: Sequence[str]) -> Iterator[Sequence[Texts]]:
+    def _batches(
+        self, columns: Sequence[str], folders: Mapping[str, Mapping[str, str | None]]
+    ) -> Iterator[Sequence[Texts]]:
         """Yield some columns of the lines that have as many fields as their header."""
         for path, header in self.headers.items():
-            folders = self.folder_columns.values(path)
-            indices = [header.names.index(name) for name in columns if name not in folders]
+            values = folders[path]
+            indices = [header.names.index(name) for name in columns if name not in values]
             for block in blocks(path, header=header.lines, encoding=header.encoding):
                 length, fields = cut_fields(block, header.delimiter, len(header.names), indices)
                 next_field = iter(fields)
-                yield [repeated(folders[name], length) if name in folders else next(next_field) for name in columns]
+                yield [repeated(values[name], length) if name in values else next(next_field) for name in columns]
 
 
 @dataclass(frozen=True)
@@ -142,15 +146,9 @@ class JsonScan(Scan):
     def _lines(self, workspace: Workspace, folders: Sequence[str]) -> Iterator[str]:
         """Yield a name for the lines c0, and the columns of folders' names c1, c2, ..., which can be read once."""
         formats = [CONTIGUOUS, *([VIEWS] * len(folders))]
-        with streamed(self._batches(folders), formats) as stream, workspace.registered(stream) as name:
+        values = {path: [self.folder_columns.values(path)[name] for name in folders] for path in self.paths}
+        with streamed(_json_batches(values), formats) as stream, workspace.registered(stream) as name:
             yield name
-
-    def _batches(self, folders: Sequence[str]) -> Iterator[Sequence[Texts]]:
-        for path in self.paths:
-            values = self.folder_columns.values(path)
-            for block in blocks(path, header=0):
-                lines = lines_of(block)
-                yield [lines, *(repeated(values[name], lines.length) for name in folders)]
 
     def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
         """Return the keys of most lines, with their numbers of lines. It is for the owner of the data."""
@@ -159,6 +157,14 @@ class JsonScan(Scan):
             return workspace.fetch(
                 f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
             )
+
+
+def _json_batches(folders: Mapping[str, Sequence[str | None]]) -> Iterator[Sequence[Texts]]:
+    """Yield the lines of each file, and beside each the values of the columns of folders' names."""
+    for path, values in folders.items():
+        for block in blocks(path, header=0):
+            lines = lines_of(block)
+            yield [lines, *(repeated(value, lines.length) for value in values)]
 
 
 def _read_headers(files: Files, form: CsvForm) -> dict[str, Header]:
