@@ -119,7 +119,8 @@ def _without_letters(data: Bytes, marks: Integers, delimiter: str) -> Integers:
     has_quoted = np.diff(np.cumsum(starts_field)[ends]) > 0
     is_mark = ~is_quote
     is_mark[1:] |= np.repeat(has_quoted, np.diff(ends))
-    return marks[is_mark]
+    kept: Integers = marks[is_mark]
+    return kept
 
 
 def _rewritten(text: bytes, unusual: Sequence[tuple[int, int]], delimiter: str) -> bytes:
