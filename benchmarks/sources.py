@@ -1,7 +1,7 @@
 """One top k of every kind of source, each a whole process, beside plain DuckDB that counts the same source.
 
-10^6 rows of 10^5 users, users as integers, items as text, a tenth of the rows with the country DE. `--src FOLDER` adds
-the code of another checkout, so that two versions run in turns.
+10^6 rows of 10^5 users, users as integers, items as text, a tenth of the rows with the country DE. Plain DuckDB counts
+all rows, and those that a filter leaves. `--before SRC` adds the code of an earlier checkout, in turns with this one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +32,7 @@ TABLE = {"DuckDB file", "DuckDB connection"}
 FILES = {
     "Parquet": "'{folder}/rows.parquet'",
     "CSV": "read_csv('{folder}/rows.csv', header = true, all_varchar = true)",
-    "JSON lines": "read_json('{folder}/rows.jsonl', columns = {{'user': 'BIGINT', 'item': 'VARCHAR'}})",
+    "JSON lines": "read_json('{folder}/rows.jsonl', columns = {{{columns}}})",
 }
 ASK = """
 import dpselect as dps
@@ -54,7 +55,8 @@ elif isinstance(source, dict):
 else:
     c.register('held', source)
     rows = 'held'
-query = 'SELECT item, count(DISTINCT "user") AS n FROM ' + rows + ' GROUP BY item ORDER BY n DESC LIMIT 1001'
+kept = ' WHERE ' + {where!r} if {where!r} else ''
+query = 'SELECT item, count(DISTINCT "user") AS n FROM ' + rows + kept + ' GROUP BY item ORDER BY n DESC LIMIT 1001'
 c.execute(query).fetchall()
 """
 QUESTIONS = {"all rows": (None, None), "filter": ("country = 'DE'", None), "bound": (None, 3)}
@@ -101,12 +103,24 @@ def ours(code: str, src: Path | None) -> Cost:
             os.environ["PYTHONPATH"] = held
 
 
+def plain(kind: str, place: str, where: str | None) -> str:
+    """The query of plain DuckDB."""
+    columns = {"user": "BIGINT", "item": "VARCHAR"} | ({} if where is None else {"country": "VARCHAR"})
+    file = FILES.get(kind, "").format(folder=place, columns=str(columns)[1:-1])
+    return PLAIN.format(file=file, table=kind in TABLE, where=where)
+
+
+def ratio(cost: Mapping[str, Cost], other: str, figure: str) -> str:
+    """How many times what another one needs we need, if it was run."""
+    return f"{getattr(cost['ours'], figure) / getattr(cost[other], figure):.2f}" if other in cost else ""
+
+
 def main() -> None:
     """A line for each source and question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rows", type=int, default=10**6)
-    parser.add_argument("--src", type=Path, help="the src folder of another checkout")
+    parser.add_argument("--before", type=Path, help="the src folder of an earlier checkout")
     parser.add_argument("--kinds", nargs="+", default=list(MAKE))
     parser.add_argument("--questions", nargs="+", default=["all rows"], choices=QUESTIONS)
     parser.add_argument("--make", action="store_true", help="only write the files")
@@ -120,19 +134,27 @@ def main() -> None:
         only = alternate({"": partial(ours, source, None)}, options.runs)[""]  # what it takes to have the source
         for question in options.questions:
             where, most = QUESTIONS[question]
-            plain = source + PLAIN.format(file=FILES.get(kind, "").format(folder=place), table=kind in TABLE)
             ask = source + ASK.format(table=kind in TABLE, where=where, most=most)
-            contenders = {"plain": partial(ours, plain, None), "ours": partial(ours, ask, None)}
-            if options.src:
-                contenders["other"] = partial(ours, ask, options.src)
+            contenders = {
+                "plain": partial(ours, source + plain(kind, place, None), None),
+                "filtered": partial(ours, source + plain(kind, place, where), None),
+                "ours": partial(ours, ask, None),
+            }
+            if where is None:
+                del contenders["filtered"]
+            if options.before:
+                contenders["before"] = partial(ours, ask, options.before)
             cost = alternate(contenders, options.runs)
-            line = [kind, question, seconds(only.cpu), *(seconds(one.cpu) for one in cost.values())]
-            ratio = cost["ours"].cpu / cost["plain"].cpu
-            line += [f"{ratio:.2f}", f"{cost['ours'].memory / cost['plain'].memory:.2f}"]
-            line += [f"{cost['ours'].cpu / cost['other'].cpu:.2f}"] if options.src else []
+            line = [kind, question, seconds(only.cpu)]
+            line += [seconds(cost[name].cpu) if name in cost else "" for name in ("plain", "filtered", "ours")]
+            line += [ratio(cost, name, "cpu") for name in ("plain", "filtered")] + [ratio(cost, "plain", "memory")]
+            if options.before:
+                line += [seconds(cost["before"].cpu), ratio(cost, "before", "cpu"), ratio(cost, "before", "memory")]
             lines.append(line)
-    head = ["source", "question", "the source alone", "DuckDB, all rows, not private", "dpselect"]
-    head += (["other"] if options.src else []) + ["CPU ratio", "memory ratio"] + (["to other"] if options.src else [])
+    head = ["source", "question", "the source alone", "DuckDB, all rows, not private", "DuckDB, filtered", "dpselect"]
+    head += ["CPU ratio", "CPU ratio, filtered", "memory ratio"]
+    head += ["before", "CPU ratio to before", "memory ratio to before"] if options.before else []
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}\n")
     return table(head, lines)
 
 

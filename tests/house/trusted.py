@@ -24,7 +24,8 @@ ADAPTERS: Mapping[str, tuple[str, ...]] = {
     "text files": (
         "engines/sources/scans/lines.py",
         "engines/sources/text_lines.py",
-        "engines/sources/arrow_lines.py",
+        "engines/sources/csv_fields.py",
+        "engines/sources/arrow_texts.py",
     ),
     "frames, arrays and Ibis": (
         "engines/sources/scans/frames.py",

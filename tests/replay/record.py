@@ -40,7 +40,8 @@ PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # What may go by the counts: a mechanism, its coins, what it is made of, and looking on while an engine works.
 # Readers of text files and of frames run in threads of the engine, which asks for batches when it has room.
 READERS = (
-    "engines/sources/arrow_lines.py", "engines/sources/text_", "engines/sources/scans/lines.py",
+    "engines/sources/arrow_texts.py", "engines/sources/csv_fields.py", "engines/sources/text_",
+    "engines/sources/scans/lines.py",
     "engines/sources/frames.py", "engines/sources/columns.py", "engines/sources/objects.py",
     "engines/sources/lake.py", "engines/sources/iceberg_tables.py", "engines/sources/delta_rows.py",
 )  # fmt: skip

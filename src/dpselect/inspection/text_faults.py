@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+from dpselect.engines.sources.csv_fields import split_fields
 from dpselect.engines.sources.csv_form import UTF_8
 from dpselect.engines.sources.text_lines import BYTE_ORDER_MARK, Header, open_file
 from dpselect.engines.values import MAX_VALUE_BYTES
@@ -78,12 +79,3 @@ def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
         return None if reads(line) else NO_RECORD
 
     return judge
-
-
-def split_fields(line: bytes, delimiter: str) -> list[bytes]:
-    """Return the fields of one line as they are written; none where it is not well formed."""
-    mark = re.escape(delimiter.encode())
-    field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + mark + rb"]*+)"
-    if not re.fullmatch(field + rb"(?:" + mark + field + rb")*+", line):
-        return []
-    return re.findall(mark + rb"(" + field + rb")", delimiter.encode() + line)

@@ -25,7 +25,7 @@ from dpselect.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
-_BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
+_BLOCK = 1 << 17  # what is made of larger ones is new pages of memory each time, which take longer than reading
 
 
 def open_file(path: str) -> BinaryIO:
@@ -71,13 +71,16 @@ def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[by
         buffer = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         skipping = header
         while chunk := file.read(size):
-            buffer += chunk
-            while skipping and buffer:
-                _, line_feed, buffer = buffer.partition(b"\n")
+            if skipping:
+                chunk, buffer = buffer + chunk, b""
+            while skipping and chunk:
+                _, line_feed, chunk = chunk.partition(b"\n")
                 skipping -= bool(line_feed)
-            cut = buffer.rfind(b"\n") + 1
-            yield buffer[:cut]
-            buffer = buffer[cut:]
+            cut = chunk.rfind(b"\n") + 1
+            if cut:
+                yield b"".join((buffer, memoryview(chunk)[:cut]))
+                buffer = b""
+            buffer += chunk[cut:]
             if len(buffer) > longest:
                 buffer, skipping = b"", 1
         if skipping:

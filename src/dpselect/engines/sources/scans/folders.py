@@ -42,12 +42,12 @@ class Folders:
         if shared_name is not None:
             raise SourceError("source", f"have {shared_name!r} in its files or in names of folders", f"both, as {path}")
 
-    def values(self, path: str) -> tuple[str | None, ...]:
+    def values(self, path: str) -> dict[str, str | None]:
         """Return the texts of the columns for one file; None where it is missing."""
         texts = {
             name: unquote_to_bytes(value).decode() for name, value in _folder_columns(path, self.prefix_lengths[path])
         }
-        return tuple(None if texts[name] in ("", MISSING_VALUE) else texts[name] for name in self.names)
+        return {name: None if texts[name] in ("", MISSING_VALUE) else texts[name] for name in self.names}
 
     def text_sql(self, name: str, file: str, begin: int) -> str:
         """Return the SQL of the text of a column, from the SQL of a file's path."""

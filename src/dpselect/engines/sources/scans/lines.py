@@ -2,21 +2,23 @@
 
 Whether a row can be read, and as what, must not depend on another row, and no row may fail a question.
 
-Lines reach DuckDB as one column of text, and SQL takes each apart. DuckDB moves a filter below
-what it filters, and would take a line apart once more for each condition; not below a function that may say something
-else each time, as it thinks of the number of a connection.
+Of CSV files, the fields that a question uses reach DuckDB; lines of JSON reach it whole, and SQL takes each apart. It
+moves a filter below what it filters, and would take a line apart once more for each condition; not below a function
+that may say something else each time, as it thinks of the number of a connection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.duckdb.types import length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
-from dpselect.engines.sources.arrow_lines import streamed
+from dpselect.engines.sources.arrow_texts import CONTIGUOUS, VIEWS, Texts, lines_of, repeated, streamed
+from dpselect.engines.sources.csv_fields import cut_fields
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.folders import PATH_COLUMN, Folders, read_folders
@@ -26,9 +28,7 @@ from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.text_lines import Header, blocks, read_header
 from dpselect.errors import DataError, SourceError
 
-_LINE_FEED = r"\n"
-_IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
-"""The SQL condition that a line is an object. A list would have its indices for columns."""
+_LETTER = re.compile("[A-Za-z]")
 
 _NO_NUMBERS = "('NaN', 'Infinity', '-Infinity', 'nan', '-nan', 'inf', '-inf')"
 """As Python and JavaScript write them, and as C prints them."""
@@ -87,13 +87,23 @@ class CsvScan(Scan):
         if self.newlines_in_values:
             yield _quoted_rows(self.headers, self.folder_columns, columns)
             return
-        with ExitStack() as stack:
-            file_rows = []
-            for header in dict.fromkeys(self.headers.values()):
-                paths = [path for path, file_header in self.headers.items() if file_header == header]
-                lines = stack.enter_context(_lines(workspace, paths, header))
-                file_rows.append(csv_rows(lines, header, columns, _folder_columns(self.folder_columns, paths)))
-            yield f"({' UNION ALL '.join(file_rows)})"
+        folders = {path: self.folder_columns.values(path) for path in self.headers}
+        batches = self._batches(columns, folders)
+        with streamed(batches, [VIEWS] * len(columns)) as stream, workspace.registered(stream) as name:
+            values = ", ".join(f"c{index} AS {quoted(column)}" for index, column in enumerate(columns))
+            yield f"(SELECT {values} FROM {name})"
+
+    def _batches(
+        self, columns: Sequence[str], folders: Mapping[str, Mapping[str, str | None]]
+    ) -> Iterator[Sequence[Texts]]:
+        """Yield some columns of the lines that have as many fields as their header."""
+        for path, header in self.headers.items():
+            values = folders[path]
+            indices = [header.names.index(name) for name in columns if name not in values]
+            for block in blocks(path, header=header.lines, encoding=header.encoding):
+                length, fields = cut_fields(block, header.delimiter, len(header.names), indices)
+                next_field = iter(fields)
+                yield [repeated(values[name], length) if name in values else next(next_field) for name in columns]
 
 
 @dataclass(frozen=True)
@@ -127,20 +137,39 @@ class JsonScan(Scan):
     @contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
-        with _lines(workspace, self.paths, None) as lines:
-            folders = _folder_columns(self.folder_columns, self.paths)
-            keys = [name for name in columns if name not in folders]
-            forms = (folders.get(name) or _without_no_numbers(f"v[{keys.index(name) + 1}]", name) for name in columns)
+        folders = [name for name in columns if name in self.folders]
+        keys = [name for name in columns if name not in folders]
+        with self._lines(workspace, folders) as lines:
+            carried = {name: f"c{index + 1}" for index, name in enumerate(folders)}
+            forms = (
+                carried.get(name) or _without_no_numbers(f"v[{keys.index(name) + 1}]", "c0", name) for name in columns
+            )
             values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
-            yield f"(SELECT {values} FROM {json_values(lines, keys)})"
+            yield f"(SELECT {values} FROM {json_values(lines, 'c0', keys, ['c0', *carried.values()])})"
+
+    @contextmanager
+    def _lines(self, workspace: Workspace, folders: Sequence[str]) -> Iterator[str]:
+        """Yield a name for the lines c0, and the columns of folders' names c1, c2, ..., which can be read once."""
+        formats = [CONTIGUOUS, *([VIEWS] * len(folders))]
+        values = {path: [self.folder_columns.values(path)[name] for name in folders] for path in self.paths}
+        with streamed(_json_batches(values), formats) as stream, workspace.registered(stream) as name:
+            yield name
 
     def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
         """Return the keys of most lines, with their numbers of lines. It is for the owner of the data."""
-        with _lines(workspace, self.paths, None) as lines:
-            keys = f"SELECT unnest(CASE WHEN {_IS_OBJECT} THEN TRY(json_keys(line)) END) AS key FROM {lines}"
+        with self._lines(workspace, ()) as lines:
+            keys = f"SELECT unnest(CASE WHEN {is_object('c0')} THEN TRY(json_keys(c0)) END) AS key FROM {lines}"
             return workspace.fetch(
                 f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
             )
+
+
+def _json_batches(folders: Mapping[str, Sequence[str | None]]) -> Iterator[Sequence[Texts]]:
+    """Yield the lines of each file, and beside each the values of the columns of folders' names."""
+    for path, values in folders.items():
+        for block in blocks(path, header=0):
+            lines = lines_of(block)
+            yield [lines, *(repeated(value, lines.length) for value in values)]
 
 
 def _read_headers(files: Files, form: CsvForm) -> dict[str, Header]:
@@ -168,73 +197,25 @@ def _describe_difference(first_path: str, second_path: str, headers: Mapping[str
     return f"{lacks}, which does not have column {position} of {has}"
 
 
-def _folder_columns(folder_columns: Folders, paths: Sequence[str]) -> dict[str, str]:
-    """Return the SQL of the columns of folders' names, from the index of a line's file among these."""
-    rows = [folder_columns.values(path) for path in paths] if folder_columns.names else []
-    columns = zip(folder_columns.names, zip(*rows, strict=True), strict=False)
-    return {
-        name: f"(CAST([{', '.join(map(_literal_or_null, values))}] AS VARCHAR[]))[file_index + 1]"
-        for name, values in columns
-    }
+def json_values(lines: str, line: str, keys: Sequence[str], carried: Iterable[str] = ()) -> str:
+    """Compile the values of some keys of each line to one list v, which is null if a line is no object.
 
-
-def _literal_or_null(value: str | None) -> str:
-    return "NULL" if value is None else literal(value)
-
-
-def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mapping[str, str]) -> str:
-    """Compile some columns of the lines that are well formed and have as many fields as the header.
-
-    `folders` has the SQL of the columns of folders' names.
-
-    A line is well formed if Python's csv module reads it, alone and strictly, as one record: a field that starts with a
-    quote ends with one, and a quote inside of it is doubled. A carriage return is a character like others.
-
-    A line is split at its delimiters, except those between quotes, which were replaced by line feeds. If that makes no
-    fields, because a quote is inside of a field without quotes around it, each field is matched.
+    A list has its indices for keys, and no others, so only where a key may be one is it looked at whether a line is an
+    object.
     """
-    mark, width = literal(header.delimiter), len(header.names)
-    quoted_field, plain_rest = '"(?:[^"]|"")*"', f"[^{header.delimiter}]*"
-    split_field = f'(?:"(?:[^"{header.delimiter}]|"")*"|[^"{header.delimiter}{_LINE_FEED}]*)'
-    any_field = f'(?:{quoted_field}|(?:[^"{header.delimiter}]{plain_rest})?)'
-    one_field = f"[{header.delimiter}]({quoted_field}|{plain_rest})"
-    restored_line = f"replace(line, chr(10), {mark})"
-
-    def record(line: str, field: str) -> str:
-        return f"regexp_full_match({line}, {literal(f'{field}(?:[{header.delimiter}]{field})*')})"
-
-    fields = (
-        f"CASE WHEN {ONCE} AND (NOT contains(line, '\"') OR {record('line', split_field)}) "
-        f"THEN string_split(line, {mark}) "
-        f"WHEN {record(restored_line, any_field)} "
-        f"THEN regexp_extract_all({mark} || {restored_line}, {literal(one_field)}, 1) END"
-    )
-
-    def value(name: str) -> str:
-        if name in folders:
-            return f"{folders[name]} AS {quoted(name)}"
-        field = f"f[{header.names.index(name) + 1}]"
-        unquoted = f"replace(replace(substr({field}, 2, length({field}) - 2), '\"\"', '\"'), chr(10), {mark})"
-        is_quoted = f"{ONCE} AND {field} >= '\"' AND {field} < '#'"  # quicker than a look at the start
-        return f"CASE WHEN {is_quoted} THEN {unquoted} ELSE nullif({field}, '') END AS {quoted(name)}"
-
-    values = ", ".join(map(value, columns))
-    return f"(SELECT {values} FROM (SELECT {fields} AS f, file_index FROM {lines}) WHERE len(f) = {width})"
+    pointers = ", ".join(map(_pointer, keys))
+    may_be_index = not all(map(_LETTER.search, keys))
+    condition = f"{ONCE} AND {is_object(line)}" if may_be_index else ONCE
+    values = f"CASE WHEN {condition} THEN TRY(json_extract_string({line}, [{pointers}])) END"
+    return f"(SELECT {', '.join([f'{values} AS v', *carried])} FROM {lines})"
 
 
-def json_values(lines: str, columns: Sequence[str]) -> str:
-    """Compile the values of some columns to one list v, which is null if a line is no object."""
-    keys = ", ".join(map(_pointer, columns))
-    values = f"CASE WHEN {ONCE} AND {_IS_OBJECT} THEN TRY(json_extract_string(line, [{keys}])) END"
-    return f"(SELECT {values} AS v, line, file_index FROM {lines})"
-
-
-def _without_no_numbers(value: str, key: str) -> str:
+def _without_no_numbers(value: str, line: str, key: str) -> str:
     """Compile a value of a line, null where programs wrote a number that JSON does not have; "NaN" in quotes is a text.
 
     A missing number is NaN in Python, which writes it so: the rows of all whose id is missing would be one person's.
     """
-    is_number = f"json_type(line, {_pointer(key)}) = 'DOUBLE'"
+    is_number = f"json_type({line}, {_pointer(key)}) = 'DOUBLE'"
     return f"CASE WHEN {value} IN {_NO_NUMBERS} THEN CASE WHEN {is_number} THEN NULL ELSE {value} END ELSE {value} END"
 
 
@@ -242,16 +223,9 @@ def _pointer(key: str) -> str:
     return literal("/" + key.replace("~", "~0").replace("/", "~1"))
 
 
-@contextmanager
-def _lines(workspace: Workspace, paths: Sequence[str], header: Header | None) -> Iterator[str]:
-    """Yield a name for the lines of some files after their header, which can be read once."""
-    options = {"header": 0} if header is None else {"header": header.lines, "encoding": header.encoding}
-    blocks_of_files = ((index, block) for index, path in enumerate(paths) for block in blocks(path, **options))
-    with (
-        streamed(blocks_of_files, None if header is None else header.delimiter) as stream,
-        workspace.registered(stream) as name,
-    ):
-        yield name
+def is_object(line: str) -> str:
+    """Compile the condition that a line is an object, if it can be read."""
+    return f"(starts_with({line}, '{{') OR starts_with(ltrim({line}, ' ' || chr(9) || chr(13)), '{{'))"
 
 
 def _quoted_rows(headers: Mapping[str, Header], folder_columns: Folders, columns: Sequence[str]) -> str:

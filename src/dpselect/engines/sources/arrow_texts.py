@@ -1,4 +1,4 @@
-"""Lines of text as a stream of Arrow data, straight from the bytes in which they stand: no line is ever copied here.
+"""Columns of texts as a stream of Arrow data, straight from the bytes in which they stand: no line is copied here.
 
 Arrow's C interface asks a producer for four functions. They are made once for all streams and are never freed, since
 another library keeps their addresses; what a stream or a batch needs is kept under a number until it is released.
@@ -11,9 +11,58 @@ import errno
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+BEFORE_TEXT, AFTER_TEXT = b"   \n", bytes(12)
+"""What stands before and after texts of which views are made."""
+CONTIGUOUS, VIEWS = b"u", b"vu"
+"""Arrow's names of two forms of a column of texts: one after the other, or each where its view says."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts in Arrow's form: the buffers that hold it, and which texts are missing, if any are."""
+
+    format: bytes
+    length: int
+    buffers: Sequence[bytes | npt.NDArray[Any]]
+    missing: npt.NDArray[np.bool_] | None = None
+
+
+def lines_of(block: bytes) -> Texts:
+    """Return the lines of a block, each with its line feed."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends + 1
+    return Texts(CONTIGUOUS, len(ends), [offsets, block])
+
+
+def repeated(value: str | None, length: int) -> Texts:
+    """Return a column of one value."""
+    encoded = (value or "").encode()
+    starts, lengths = np.full(length, len(BEFORE_TEXT)), np.full(length, len(encoded))
+    return texts_at(BEFORE_TEXT + encoded + AFTER_TEXT, starts, lengths, np.full(length, value is None))
+
+
+def texts_at(text: bytes, starts: Integers, lengths: Integers, missing: npt.NDArray[np.bool_]) -> Texts:
+    """Return texts by where they start and how long they are; `text` has the bytes before and after that views need.
+
+    A view has 16 bytes: the length in 4, then a text of at most 12 bytes, or the first 4 bytes of a longer one, the
+    index of its buffer and where it starts there.
+    """
+    words = np.ndarray(len(text) - 15, "V16", text, 0, (1,))[starts - 4]
+    words.view(np.uint64).reshape(-1, 2)[:] &= _KEPT_BYTES.take(lengths, axis=0, mode="clip")
+    views = words.view(np.int32).reshape(-1, 4)
+    views[:, 0] = lengths
+    is_long = np.flatnonzero(lengths > _LONGEST_INLINE)
+    views[is_long, 3] = starts[is_long]
+    sizes = np.array([len(text)])
+    return Texts(VIEWS, len(starts), [views, text, sizes], missing if missing.any() else None)
 
 
 class _Schema(ctypes.Structure):
@@ -48,21 +97,23 @@ _Stream._fields_ = [
     ("get_schema", _GetSchema), ("get_next", _GetNext), ("get_last_error", _GetError), ("release", _FreeStream),
     ("private_data", ctypes.c_void_p),
 ]  # fmt: skip
-_LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
+_LINE_FEED = np.uint8(ord("\n"))
+_LONGEST_INLINE = 12  # bytes of a text that stands in its view
+_KEPT_BYTES = np.zeros((_LONGEST_INLINE + 2, 16), np.uint8)  # of a view's texts, by the length of the text
+for _length in range(_LONGEST_INLINE + 1):
+    _KEPT_BYTES[_length, 4 : 4 + _length] = 255
+_KEPT_BYTES[-1, 4:8] = 255
+_KEPT_BYTES = _KEPT_BYTES.view(np.uint64)
 _numbers = itertools.count(1)
 _alive: dict[int, Any] = {}
 """What must live until it is released: batches, schemas, and the blocks of streams that are read."""
 
 
 @contextmanager
-def streamed(blocks: Iterator[tuple[int, bytes]], delimiter: str | None = None) -> Iterator[object]:
-    """Yield a stream that can be read once: each line of the blocks without its line feed, and a number.
-
-    The number is the one that came with the block. A line feed stands for each delimiter, if one is given, that
-    has an odd number of quotes before it.
-    """
+def streamed(batches: Iterator[Sequence[Texts]], formats: Sequence[bytes]) -> Iterator[object]:
+    """Yield a stream that can be read once: the columns c0, c1, ... of each batch, in these forms."""
     number = next(_numbers)
-    _alive[number] = blocks, delimiter
+    _alive[number] = batches, tuple(formats)
     stream = _Stream(_get_schema, _get_next, _get_error, _free_stream, number)
     try:
         yield _capsule(ctypes.addressof(stream), b"arrow_array_stream", None)
@@ -84,9 +135,11 @@ def _tell_error(_stream: Any) -> int:
     return ctypes.addressof(_ERROR_TEXT)
 
 
-def _tell_schema(_stream: Any, target: Any) -> int:
+def _tell_schema(pointer: Any, target: Any) -> int:
     try:
-        _give(target, _schema(b"+s", b"", [_schema(b"u", b"line", []), _schema(b"i", b"file_index", [])]))
+        _, formats = _alive[pointer.contents.private_data]
+        columns = [_schema(form, b"c%d" % index, []) for index, form in enumerate(formats)]
+        _give(target, _schema(b"+s", b"", columns))
     except BaseException:
         return errno.EIO
     return 0
@@ -94,12 +147,12 @@ def _tell_schema(_stream: Any, target: Any) -> int:
 
 def _tell_next(pointer: Any, target: Any) -> int:
     try:
-        blocks, delimiter = _alive[pointer.contents.private_data]
-        number, block = next(blocks, (0, None))
-        if block is None:
+        batches, _ = _alive[pointer.contents.private_data]
+        columns = next((batch for batch in batches if batch[0].length), None)  # one without rows ends a scan
+        if columns is None:
             ctypes.memset(target, 0, ctypes.sizeof(_Array))
         else:
-            _give(target, _lines(number, block, delimiter))
+            _give(target, _array(columns[0].length, 0, [None], [_column(texts) for texts in columns], None))
     except BaseException:  # an exception cannot cross into the engine, and nothing of it may be told
         return errno.EIO
     return 0
@@ -125,27 +178,28 @@ def _schema(form: bytes, name: bytes, children: Sequence[tuple[_Schema, Any]]) -
     return _Schema(form, name, None, 0, len(children), below, None, _free_schema, None), (children, below)
 
 
-def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], dependents: Any) -> tuple[_Array, Any]:
-    """Return an array without nulls and all that must live as long as it does."""
+def _array(
+    length: int, null_count: int, buffers: Sequence[int | None], children: Sequence[Any], dependents: Any
+) -> tuple[_Array, Any]:
+    """Return an array and all that must live as long as it does."""
     buffer_addresses = (ctypes.c_void_p * len(buffers))(*buffers)
     pointers: Any = [ctypes.pointer(child) for child, _ in children]
     below = (_ArrayAt * len(children))(*pointers)
-    array = _Array(length, 0, 0, len(buffers), len(children), buffer_addresses, below, None, _free_array, None)
+    array = _Array(length, null_count, 0, len(buffers), len(children), buffer_addresses, below, None, _free_array, None)
     return array, (buffer_addresses, below, children, dependents)
 
 
-def _lines(number: int, block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
-    offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends - np.arange(len(ends))
-    text = block.replace(b"\n", b"")
-    if delimiter is not None and b'"' in text:
-        data = np.frombuffer(text, np.uint8)
-        odd = np.zeros(len(text) + 1, np.uint8)  # quotes before each byte; that their number runs over is no matter
-        odd[1:] = (data == _QUOTE).cumsum(dtype=np.uint8) & 1
-        inside = odd[:-1] != np.repeat(odd[offsets[:-1]], np.diff(offsets))
-        text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
-    text_address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
-    lines = _array(len(ends), [None, offsets.ctypes.data, text_address], [], (offsets, text))
-    numbers = np.full(len(ends), number, np.int32)
-    return _array(len(ends), [None], [lines, _array(len(ends), [None, numbers.ctypes.data], [], numbers)], None)
+def _column(texts: Texts) -> tuple[_Array, Any]:
+    missing = texts.missing
+    validity = None if missing is None else np.packbits(~missing, bitorder="little")
+    buffers = [validity, *texts.buffers]
+    null_count = 0 if missing is None else int(np.count_nonzero(missing))
+    return _array(texts.length, null_count, [_address(buffer) for buffer in buffers], [], buffers)
+
+
+def _address(buffer: bytes | npt.NDArray[Any] | None) -> int | None:
+    if buffer is None:
+        return None
+    if isinstance(buffer, bytes):
+        return ctypes.cast(ctypes.c_char_p(buffer), ctypes.c_void_p).value
+    return buffer.ctypes.data
