@@ -140,7 +140,7 @@ class Halfway:
 def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
     """Each fetch would begin at 0 again, and there is one for every block of rows."""
     seen: list[tuple[float | None, float | None]] = []
-    fetched = engine_pairs._fetch_pairs
+    fetched = engine_pairs._fetch_numbers
 
     def watched(workspace: Workspace, *more: Any) -> np.ndarray:
         told = workspace._progress_share()
@@ -149,7 +149,7 @@ def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
         workspace._is_progress_hidden = True
         return fetched(workspace, *more)
 
-    monkeypatch.setattr(engine_pairs, "_fetch_pairs", watched)
+    monkeypatch.setattr(engine_pairs, "_fetch_numbers", watched)
     monkeypatch.setattr(engine_pairs, "MAX_ROWS_IN_MEMORY", many)
     rows = {"user": list(range(50)), "item": [n % 3 for n in range(50)]}
     with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
