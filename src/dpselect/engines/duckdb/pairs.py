@@ -7,7 +7,7 @@ holds them to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,34 +122,33 @@ def _code_pairs(
         workspace.fetch_unguarded(f"DROP TABLE {users.values}")
     if count_rows(workspace, table) != row_count:
         raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
-    pairs = read_numbers(workspace, pair, table, row_count)
-    workspace.fetch_unguarded(f"DROP TABLE {table}")
+    with workspace.without_progress():
+        pairs = read_numbers(workspace, pair, table, row_count)
+        workspace.fetch_unguarded(f"DROP TABLE {table}")
     return pairs
 
 
 def read_numbers(workspace: Workspace, number: str, table: str, row_count: int) -> Int64 | SortedNumbers:
-    """Return one number, which is not negative, of each row of a table, in SQL: on disk if they are many."""
-    with workspace.without_progress():
-        if row_count > MAX_ROWS_IN_MEMORY:
-            ((largest,),) = workspace.fetch_unguarded(f"SELECT max({number}) FROM {table}")
-            sorted_numbers = SortedNumbers.expecting(row_count, high=largest + 1)
-            for _, block in _read_blocks(workspace, number, table, row_count):
-                sorted_numbers.add(block)
-            return sorted_numbers
-        numbers = np.empty(row_count, dtype=np.int64)
-        for start, block in _read_blocks(workspace, number, table, row_count):
-            numbers[start : start + len(block)] = block
+    """Return a number, not negative, of each row of a table: on disk if they are many, for which no progress is shown.
+
+    Those on disk are read in blocks.
+    """
+    if row_count <= MAX_ROWS_IN_MEMORY:
+        numbers = _fetch_numbers(workspace, f"{number} AS number FROM {table}")
+        _check_all_read(len(numbers), row_count)
         return numbers
-
-
-def _read_blocks(workspace: Workspace, number: str, table: str, row_count: int) -> Iterator[tuple[int, Int64]]:
-    """Yield the numbers of all rows of a table in blocks, each with the index of its first row."""
-    rows_read = 0
+    ((largest,),) = workspace.fetch_unguarded(f"SELECT max({number}) FROM {table}")
+    sorted_numbers, rows_read = SortedNumbers.expecting(row_count, high=largest + 1), 0
     for start in range(0, row_count, PAIRS_PER_BLOCK):
-        is_in_block = f"rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
-        block = _fetch_numbers(workspace, f"{number} AS number FROM {table} WHERE {is_in_block}")
+        rows_of_block = f"rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
+        block = _fetch_numbers(workspace, f"{number} AS number FROM {table} WHERE {rows_of_block}")
         rows_read += len(block)
-        yield start, block
+        sorted_numbers.add(block)
+    _check_all_read(rows_read, row_count)
+    return sorted_numbers
+
+
+def _check_all_read(rows_read: int, row_count: int) -> None:
     if rows_read != row_count:
         raise DataError("the engine lost rows that it had stored", "this is a bug: please report it")
 
