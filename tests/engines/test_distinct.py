@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from dpselect.engines.duckdb import distinct
-from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.workspace import Workspace
 from tests.engines.opened import DuckDBEngine
 
@@ -60,7 +59,7 @@ def compare(workspace: Workspace, columns: dict[str, np.ndarray]) -> None:
 @pytest.mark.parametrize("many", [10**6, 0])
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_are_those_of_distinct(monkeypatch, workspace, seed, many):
-    monkeypatch.setattr(engine_pairs, "MAX_ROWS_IN_MEMORY", many)
+    monkeypatch.setattr(distinct, "MAX_ROWS_IN_MEMORY", many)
     monkeypatch.setattr(distinct, "ROWS_PER_INSERT", 100)
     random = np.random.default_rng(seed)
     size = int(random.choice([1, 2, 50, 3000]))

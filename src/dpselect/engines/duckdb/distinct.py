@@ -19,6 +19,7 @@ from dpselect.engines.duckdb.workspace import OpenRows, Workspace
 PACKED_BITS = 62  # of a row as one number
 SAMPLE_SIZE = 1 << 14  # rows
 ROWS_PER_INSERT = 1 << 20
+MAX_ROWS_IN_MEMORY = 1 << 25  # with more, they are sorted on disk: here they take less memory than DISTINCT would
 MIN_INT64 = -(1 << 63)
 SAMPLED = 0.05  # of the sample are below a window at most, and as many above it
 OUTSIDE = 0  # in place of the number of a row that is outside; those inside have numbers from 1 on
@@ -34,7 +35,7 @@ class _Window:
 
     @property
     def condition(self) -> str:
-        """The condition that a number is inside."""
+        """The condition that a number is inside, in SQL."""
         return f"{self.column} BETWEEN {self.low} AND {self.low + (1 << self.bits) - 1}"
 
 
@@ -48,22 +49,34 @@ def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str])
     windows = None
     if all(base_type(column_type) in SMALL_INTEGERS for column_type in types):
         windows = _choose_windows(workspace, kept_table, row_count, columns)
-    distinct_rows = f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {column_list} FROM {kept_table}"
-    if windows is None:
-        workspace.fetch_unguarded(distinct_rows)
-    else:
+    outside = "" if windows is None else f" WHERE NOT ({_is_inside(windows)})"
+    workspace.fetch_unguarded(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {column_list} FROM {kept_table}{outside}")
+    if windows is not None:
         with workspace.without_progress():
-            is_inside = " AND ".join(window.condition for window in windows)
-            workspace.fetch_unguarded(f"{distinct_rows} WHERE NOT ({is_inside})")
-            number = f"CASE WHEN {is_inside} THEN {_packed_sql(windows)} ELSE {OUTSIDE} END"
-            numbers = read_numbers(workspace, number, kept_table, row_count)
-            for part in _sorted_parts(numbers):
-                for start in range(0, len(part), ROWS_PER_INSERT):
-                    block = part[start : start + ROWS_PER_INSERT]
-                    with workspace.registered(_unpack(block[block != OUTSIDE], windows)) as unpacked:
-                        workspace.fetch_unguarded(f"INSERT INTO {table} SELECT {column_list} FROM {unpacked}")
-    workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
+            for part in _sorted_parts(_read_packed(workspace, kept_table, row_count, windows)):
+                _insert(workspace, table, part, windows)
+    else:
+        workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
     return table
+
+
+def _read_packed(
+    workspace: Workspace, kept_table: str, row_count: int, windows: Sequence[_Window]
+) -> Int64 | SortedNumbers:
+    """Return the numbers of all rows of a table, which is dropped."""
+    number = f"CASE WHEN {_is_inside(windows)} THEN {_packed_sql(windows)} ELSE {OUTSIDE} END"
+    numbers = read_numbers(workspace, number, kept_table, row_count, MAX_ROWS_IN_MEMORY)
+    workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
+    return numbers
+
+
+def _insert(workspace: Workspace, table: str, numbers: Int64, windows: Sequence[_Window]) -> None:
+    """Store the rows of some numbers."""
+    columns = ", ".join(window.column for window in windows)
+    for start in range(0, len(numbers), ROWS_PER_INSERT):
+        block = numbers[start : start + ROWS_PER_INSERT]
+        with workspace.registered(_unpack(block[block != OUTSIDE], windows)) as unpacked:
+            workspace.fetch_unguarded(f"INSERT INTO {table} SELECT {columns} FROM {unpacked}")
 
 
 def _choose_windows(workspace: Workspace, table: str, row_count: int, columns: Sequence[str]) -> list[_Window] | None:
@@ -87,6 +100,11 @@ def _choose_windows(workspace: Workspace, table: str, row_count: int, columns: S
         lowest = min(max(low - margin // 2, MIN_INT64), -MIN_INT64 - (1 << all_bits))
         windows.append(_Window(column, lowest, all_bits))
     return windows
+
+
+def _is_inside(windows: Sequence[_Window]) -> str:
+    """Compile the condition that a row is inside."""
+    return " AND ".join(window.condition for window in windows)
 
 
 def _packed_sql(windows: Sequence[_Window]) -> str:
@@ -113,4 +131,5 @@ def _sorted_parts(numbers: Int64 | SortedNumbers) -> Iterator[Int64]:
         yield from numbers.parts()
     else:
         numbers.sort()
-        yield each_once(numbers)
+        numbers = each_once(numbers)  # the numbers of all rows are freed
+        yield numbers

@@ -123,17 +123,16 @@ def _code_pairs(
     if count_rows(workspace, table) != row_count:
         raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
     with workspace.without_progress():
-        pairs = read_numbers(workspace, pair, table, row_count)
+        pairs = read_numbers(workspace, pair, table, row_count, MAX_ROWS_IN_MEMORY)
         workspace.fetch_unguarded(f"DROP TABLE {table}")
     return pairs
 
 
-def read_numbers(workspace: Workspace, number: str, table: str, row_count: int) -> Int64 | SortedNumbers:
-    """Return a number, not negative, of each row of a table: on disk if they are many, for which no progress is shown.
-
-    Those on disk are read in blocks.
-    """
-    if row_count <= MAX_ROWS_IN_MEMORY:
+def read_numbers(
+    workspace: Workspace, number: str, table: str, row_count: int, max_in_memory: int
+) -> Int64 | SortedNumbers:
+    """Return a number, not negative, of each row of a table, on disk if they are many; no progress may be shown."""
+    if row_count <= max_in_memory:
         numbers = _fetch_numbers(workspace, f"{number} AS number FROM {table}")
         _check_all_read(len(numbers), row_count)
         return numbers
