@@ -123,7 +123,6 @@ def large_table(runs: int, rows: int, before: Path | None) -> None:
         if before is not None:
             programs[f"{name}, before"] = asking(question, file, before)
     contenders = {name: lambda p=p: process([sys.executable, "-c", p]) for name, p in programs.items()}  # type: ignore[misc]
-    alternate(contenders, 1)  # once for the compiled modules and the file cache
     found = alternate(contenders, runs)
     plain, lines = found["plain"], []
     for name, cost in found.items():

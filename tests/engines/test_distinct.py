@@ -47,13 +47,14 @@ def make_column(random: np.random.Generator, kind: str, size: int, width: int) -
 def compare(workspace: Workspace, columns: dict[str, np.ndarray]) -> None:
     """Compare rows and types with those of DISTINCT."""
     with workspace.registered(pa.table(columns)) as source:
-        stored = workspace.guarded(lambda: distinct.store_distinct(workspace, lambda: nullcontext(source), COLUMNS))
-        right = workspace.fetch(f"SELECT DISTINCT u, g, i FROM {source}")
-        types = workspace.fetch(f"DESCRIBE SELECT u, g, i FROM {source}")
-    found = workspace.fetch(f"SELECT u, g, i FROM {stored}")
-    assert len(found) == len(right)
-    assert set(found) == set(right)
-    assert [row[:2] for row in workspace.fetch(f"DESCRIBE {stored}")] == [row[:2] for row in types]
+        work = lambda: distinct.store_distinct(workspace, lambda: nullcontext(source), COLUMNS, 2)  # noqa: E731
+        for stored, names in zip(workspace.guarded(work), ("u, g, i", "u, g"), strict=True):
+            right = workspace.fetch(f"SELECT DISTINCT {names} FROM {source}")
+            types = workspace.fetch(f"DESCRIBE SELECT {names} FROM {source}")
+            found = workspace.fetch(f"SELECT {names} FROM {stored}")
+            assert len(found) == len(right)
+            assert set(found) == set(right)
+            assert [row[:2] for row in workspace.fetch(f"DESCRIBE {stored}")] == [row[:2] for row in types]
 
 
 @pytest.mark.parametrize("many", [10**6, 0])

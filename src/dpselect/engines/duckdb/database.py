@@ -338,16 +338,18 @@ class DuckDBDatabase(Database):
         """Keep rows that are read again: a stream can be read once only, and a file may change."""
         return self.keep(sql, progress=progress)
 
-    def keep_distinct(self, rows: str, columns: Sequence[str], *, progress: Progress | None = None) -> str:
-        """Keep the distinct rows of some columns; those of whole numbers are sorted, which is faster than DISTINCT."""
+    def keep_distinct(
+        self, rows: str, columns: Sequence[str], leading: int, *, progress: Progress | None = None
+    ) -> tuple[str, str]:
+        """Keep distinct rows; those of whole numbers are sorted, which is faster than DISTINCT."""
         request = self._request
         counted = [*([] if self._scan.user_code else request.users), *request.items, *request.by]
         if not all(base_type(self._types[name]) in INTEGERS for name in counted):
-            return super().keep_distinct(rows, columns, progress=progress)
+            return super().keep_distinct(rows, columns, leading, progress=progress)
         from dpselect.engines.duckdb.distinct import store_distinct
 
         return self.workspace.guarded(
-            lambda: store_distinct(self.workspace, lambda: self.reading(rows), columns), progress=progress
+            lambda: store_distinct(self.workspace, lambda: self.reading(rows), columns, leading), progress=progress
         )
 
     def use_precounted(self, sql: str, max_items: int | None) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.user_sets import Int64, each_once
 from dpselect.engines.duckdb.pairs import SMALL_INTEGERS, count_rows, read_numbers
@@ -39,9 +41,13 @@ class _Window:
         return f"{self.column} BETWEEN {self.low} AND {self.low + (1 << self.bits) - 1}"
 
 
-def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str]) -> str:
-    """Store the distinct rows of some columns, which are read once, as a table; inside guarded work."""
-    kept_table, table, column_list = workspace.fresh_name(), workspace.fresh_name(), ", ".join(columns)
+def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str], leading: int) -> tuple[str, str]:
+    """Store the distinct rows of some columns, which are read once, and those of the first `leading` columns.
+
+    Return the names of both tables; inside guarded work.
+    """
+    kept_table, table, leading_table = (workspace.fresh_name() for _ in range(3))
+    column_list, leading_list = ", ".join(columns), ", ".join(columns[:leading])
     with rows() as source:
         workspace.fetch_unguarded(f"CREATE TEMP TABLE {kept_table} AS SELECT {column_list} FROM {source} AS t")
     row_count = count_rows(workspace, kept_table)
@@ -50,14 +56,40 @@ def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str])
     if all(base_type(column_type) in SMALL_INTEGERS for column_type in types):
         windows = _choose_windows(workspace, kept_table, row_count, columns)
     outside = "" if windows is None else f" WHERE NOT ({_is_inside(windows)})"
-    workspace.fetch_unguarded(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {column_list} FROM {kept_table}{outside}")
-    if windows is not None:
-        with workspace.without_progress():
-            for part in _sorted_parts(_read_packed(workspace, kept_table, row_count, windows)):
-                _insert(workspace, table, part, windows)
-    else:
+    for made, selected in (
+        (table, f"{column_list} FROM {kept_table}{outside}"),
+        (leading_table, f"{leading_list} FROM {table}"),
+    ):
+        workspace.fetch_unguarded(f"CREATE TEMP TABLE {made} AS SELECT DISTINCT {selected}")
+    if windows is None:
         workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
-    return table
+        return table, leading_table
+    with workspace.without_progress():
+        numbers = _read_packed(workspace, kept_table, row_count, windows)
+        return table, _store_sorted(workspace, (table, leading_table), _sorted_parts(numbers), windows, leading)
+
+
+def _store_sorted(
+    workspace: Workspace, tables: tuple[str, str], parts: Iterator[Int64], windows: Sequence[_Window], leading: int
+) -> str:
+    """Add the rows of rising numbers to those outside, and return a table of all leading columns."""
+    (table, outside_table), leading_table = tables, workspace.fresh_name()
+    columns = [window.column for window in windows[:leading]]
+    workspace.fetch_unguarded(f"CREATE TEMP TABLE {leading_table} AS FROM {outside_table} LIMIT 0")
+    shift, last = sum(window.bits for window in windows[leading:]), np.zeros(0, dtype=np.int64)
+    for part in parts:
+        for start in range(0, len(part), ROWS_PER_INSERT):
+            block = part[start : start + ROWS_PER_INSERT]
+            packed = block[block != OUTSIDE] - 1
+            with_last = each_once(np.concatenate([last, packed >> shift]))
+            leads, last = with_last[len(last) :], with_last[-1:]
+            _insert(workspace, table, packed, windows)
+            _insert(workspace, leading_table, leads, windows[:leading])
+    is_same = " AND ".join(f"a.{column} = b.{column}" for column in columns)
+    only_outside = f"FROM {outside_table} AS a WHERE NOT EXISTS (FROM {leading_table} AS b WHERE {is_same})"
+    workspace.fetch_unguarded(f"INSERT INTO {leading_table} {only_outside}")
+    workspace.fetch_unguarded(f"DROP TABLE {outside_table}")
+    return leading_table
 
 
 def _read_packed(
@@ -70,13 +102,11 @@ def _read_packed(
     return numbers
 
 
-def _insert(workspace: Workspace, table: str, numbers: Int64, windows: Sequence[_Window]) -> None:
+def _insert(workspace: Workspace, table: str, packed: Int64, windows: Sequence[_Window]) -> None:
     """Store the rows of some numbers."""
-    columns = ", ".join(window.column for window in windows)
-    for start in range(0, len(numbers), ROWS_PER_INSERT):
-        block = numbers[start : start + ROWS_PER_INSERT]
-        with workspace.registered(_unpack(block[block != OUTSIDE], windows)) as unpacked:
-            workspace.fetch_unguarded(f"INSERT INTO {table} SELECT {columns} FROM {unpacked}")
+    with workspace.registered(_unpack(packed, windows)) as unpacked:
+        columns = ", ".join(window.column for window in windows)
+        workspace.fetch_unguarded(f"INSERT INTO {table} SELECT {columns} FROM {unpacked}")
 
 
 def _choose_windows(workspace: Workspace, table: str, row_count: int, columns: Sequence[str]) -> list[_Window] | None:
@@ -116,9 +146,9 @@ def _packed_sql(windows: Sequence[_Window]) -> str:
     return " + ".join([*terms, "1"])
 
 
-def _unpack(numbers: Int64, windows: Sequence[_Window]) -> dict[str, Int64]:
+def _unpack(packed: Int64, windows: Sequence[_Window]) -> dict[str, Int64]:
     """Return the columns of some rows."""
-    columns, shift, packed = {}, sum(window.bits for window in windows), numbers - 1
+    columns, shift = {}, sum(window.bits for window in windows)
     for window in windows:
         shift -= window.bits
         columns[window.column] = ((packed >> shift) & ((1 << window.bits) - 1)) + window.low

@@ -279,14 +279,12 @@ class Engine(SqlEngine):
         database = self._database
         rows = self._rows if group_list is None else rows_of_groups(self._rows, group_list, self._number_suffix)
         if self._totals is None:
-            contributions = database.keep_distinct(rows, ("u", "g", "i"), progress=progress)
-        else:
-            from dpselect.engines.sql.numbers import group_units
+            return database.keep_distinct(rows, ("u", "g", "i"), 2, progress=progress)
+        from dpselect.engines.sql.numbers import group_units
 
-            units = group_units(self._totals, self._dialect, rows)
-            contributions = database.make_rereadable(units, progress=progress)
-        pairs = f"(SELECT DISTINCT u, g FROM {contributions} AS d)"
-        return contributions, database.make_rereadable(pairs, progress=progress)
+        units = database.make_rereadable(group_units(self._totals, self._dialect, rows), progress=progress)
+        pairs = f"(SELECT DISTINCT u, g FROM {units} AS d)"
+        return units, database.make_rereadable(pairs, progress=progress)
 
 
 def _distinct_indices(labels: Sequence[object]) -> tuple[list[int], list[object]]:
