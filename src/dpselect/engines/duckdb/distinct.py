@@ -65,8 +65,8 @@ def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str],
         workspace.fetch_unguarded(f"DROP TABLE {kept_table}")
         return table, leading_table
     with workspace.without_progress():
-        numbers = _read_packed(workspace, kept_table, row_count, windows)
-        return table, _store_sorted(workspace, (table, leading_table), _sorted_parts(numbers), windows, leading)
+        parts = _sorted_parts(_read_packed(workspace, kept_table, row_count, windows))
+        return table, _store_sorted(workspace, (table, leading_table), parts, windows, leading)
 
 
 def _store_sorted(
