@@ -2,7 +2,7 @@
 
 `films`: the ten most rated films of every genre (the files of the folder `DPSELECT_DATA`; only figures are printed), of
 the users as they are and of six copies of each. A right answer is one of the true ten. `table`: views of pages by users
-in one country each. `tail`: very many groups, most of them tiny.
+in one country each; with --before SRC an earlier build asks the same. `tail`: very many groups, most of them tiny.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 from inputs import DATA
-from measure import alternate, cache, call, process, seconds, table
+from measure import alternate, cache, call, process, seconds, table, verdict
 
 import dpselect as dps
 from dpselect.aggregates.groups import GroupedCounts
@@ -93,38 +93,44 @@ def views(rows: int, users: int, countries: int, pages: int) -> Path:
     return path
 
 
-WAYS = {
-    "plain": 'import duckdb; duckdb.sql("SELECT country, page, n FROM '
+PLAIN = (
+    'import duckdb; duckdb.sql("SELECT country, page, n FROM '
     "(SELECT country, page, count(DISTINCT v.user) AS n "
     "FROM '{file}' AS v GROUP BY ALL) QUALIFY row_number() OVER "
-    '(PARTITION BY country ORDER BY n DESC, page) <= 101").fetchall()',
-    "top, bound given": "{data}.top_k(10, epsilon=1, by=dpselect.By('country', max_groups_per_user=1), counts=True)",
-    "top, bound chosen": "{data}.top_k(10, epsilon=1, by='country', counts=True)",
-    "top of 50, discover": "{data}.top_k(50, epsilon=1, by='country', counts=True)",
-    "union": "{few}.union(epsilon=1, by='country', counts=True)",
+    '(PARTITION BY country ORDER BY n DESC, page) <= 101").fetchall()'
+)
+QUESTIONS = {
+    "top, bound given": ("top_k(10, epsilon=1, by=dpselect.By('country', max_groups_per_user=1), counts=True)", 1.05),
+    "top, bound chosen": ("top_k(10, epsilon=1, by='country', counts=True)", 1.1),
+    "top of 50, discover": ("top_k(50, epsilon=1, by='country', counts=True)", 1.4),
+    "union": ("union(epsilon=1, by='country', counts=True)", 1.4),
 }
 
 
-def large_table(runs: int, rows: int) -> None:
-    """Time and memory of whole processes."""
+def asking(question: str, file: Path, before: Path | None) -> str:
+    """The program that asks, of this build or of an earlier one, whose modules are in the folder `before`."""
+    earlier = "" if before is None else f"import sys; sys.path.insert(0, {str(before)!r}); "
+    bound = ", max_items_per_user=10" if question.startswith("union") else ""
+    return f"{earlier}import dpselect; dpselect.Dataset('{file}', user='user', item='page'{bound}).{question}"
+
+
+def large_table(runs: int, rows: int, before: Path | None) -> None:
+    """CPU and memory of whole processes: plain DuckDB, this build, and an earlier one if it is there."""
     file = views(rows, rows // 20, 200, 10**5)
-    data = f"import dpselect; dpselect.Dataset('{file}', user='user', item='page')"
-    programs = {
-        name: way.format(file=file, data=data, few=data[:-1] + ", max_items_per_user=10)") for name, way in WAYS.items()
-    }
-    found = alternate({name: lambda p=p: process([sys.executable, "-c", p]) for name, p in programs.items()}, runs)  # type: ignore[misc]
-    plain = found["plain"]
-    lines = [
-        [
-            name,
-            seconds(cost.cpu),
-            f"{cost.cpu / plain.cpu:.2f}",
-            f"{cost.memory:.0f} MiB",
-            f"{cost.memory / plain.memory:.2f}",
-        ]
-        for name, cost in found.items()
-    ]
-    print(f"{rows:,} rows, 200 countries, 10^5 pages in each: whole processes, medians of {runs}\n")
+    programs = {"plain": PLAIN.format(file=file)}
+    for name, (question, _) in QUESTIONS.items():
+        programs[name] = asking(question, file, None)
+        if before is not None:
+            programs[f"{name}, before"] = asking(question, file, before)
+    contenders = {name: lambda p=p: process([sys.executable, "-c", p]) for name, p in programs.items()}  # type: ignore[misc]
+    found = alternate(contenders, runs)
+    plain, lines = found["plain"], []
+    for name, cost in found.items():
+        times = cost.cpu / plain.cpu
+        shown = verdict(times, QUESTIONS[name][1]) if name in QUESTIONS else f"{times:.2f}"
+        lines.append([name, seconds(cost.cpu), shown, f"{cost.memory:.0f} MiB", f"{cost.memory / plain.memory:.2f}"])
+    load = " ".join(Path("/proc/loadavg").read_text("ascii").split()[:3]) if sys.platform == "linux" else "unknown"
+    print(f"{rows:,} rows, 200 countries, 10^5 pages in each: whole processes, medians of {runs}, load {load}\n")
     table(["way", "CPU", "of plain", "memory", "of plain"], lines)
 
 
@@ -152,6 +158,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("films", "table", "tail"))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rows", type=int, default=2 * 10**7)
+    parser.add_argument("--before", type=Path, help="the folder of the modules of an earlier build, for the table")
     args = parser.parse_args()
     if args.only in (None, "films"):
         right_films(args.runs)
@@ -159,7 +166,7 @@ def main() -> None:
         for groups in (10**5, 10**6):
             long_tail(groups)
     if args.only in (None, "table"):
-        large_table(args.runs, args.rows)
+        large_table(args.runs, args.rows, args.before)
 
 
 if __name__ == "__main__":

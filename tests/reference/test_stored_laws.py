@@ -136,11 +136,11 @@ class Halfway:
         return 40.0
 
 
-@pytest.mark.parametrize("many", [10**6, 0])
-def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
-    """Each fetch would begin at 0 again, and there is one for every block of rows."""
+@pytest.mark.parametrize(("many", "fetches"), [(10**6, 1), (0, 4)])
+def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many, fetches):
+    """Each fetch would begin at 0 again, and there is one for every block of rows that are sorted on disk."""
     seen: list[tuple[float | None, float | None]] = []
-    fetched = engine_pairs._fetch_pairs
+    fetched = engine_pairs._fetch_numbers
 
     def watched(workspace: Workspace, *more: Any) -> np.ndarray:
         told = workspace._progress_share()
@@ -149,13 +149,13 @@ def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
         workspace._is_progress_hidden = True
         return fetched(workspace, *more)
 
-    monkeypatch.setattr(engine_pairs, "_fetch_pairs", watched)
+    monkeypatch.setattr(engine_pairs, "_fetch_numbers", watched)
     monkeypatch.setattr(engine_pairs, "MAX_ROWS_IN_MEMORY", many)
     rows = {"user": list(range(50)), "item": [n % 3 for n in range(50)]}
     with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
         engine._database.workspace.connection = Halfway(engine._database.workspace.connection)
         engine.contributions()
         assert engine._database.workspace._progress_share() == 0.4
-    assert len(seen) == 4
+    assert len(seen) == fetches
     assert all(told is None for told, _ in seen)
     assert seen[0][1] == 0.4

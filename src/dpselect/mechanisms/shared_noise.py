@@ -45,8 +45,8 @@ class SharedNoise(ABC):
         """Draw the noise of each count by itself."""
 
     @abstractmethod
-    def shared_noise(self, draws: Draws) -> int:
-        """Draw the noise that all counts share."""
+    def shared_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise that all counts of each group share, for n groups."""
 
     @abstractmethod
     def laws(self) -> tuple[Law, Law] | None:
@@ -72,7 +72,8 @@ class SharedNoise(ABC):
         Halves are rounded up, so that h + the rounded noise is the rounded sum (multiple h + noise) / multiple. Noise
         that is rounded to even numbers by itself shows the parity of the count.
         """
-        shared = [noise for size in sizes for noise in [self.shared_noise(draws)] * size]
+        of_groups = self.shared_noises(draws, len(sizes))
+        shared = [noise for size, noise in zip(sizes, of_groups, strict=True) for _ in range(size)]
         noises = zip(self.own_noises(draws, len(shared)), shared, strict=True)
         return [
             (2 * (own_noise + shared_noise) + self.multiple) // (2 * self.multiple)
@@ -157,9 +158,9 @@ class SharedGaussianNoise(SharedNoise):
         """Draw the noise of each count by itself."""
         return draws.gaussians(self.own, n)
 
-    def shared_noise(self, draws: Draws) -> int:
-        """Draw the noise that all counts share."""
-        return draws.gaussian(self.shared)
+    def shared_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise that all counts of each group share."""
+        return draws.gaussians(self.shared, n)
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""
@@ -215,9 +216,9 @@ class SharedLaplaceNoise(SharedNoise):
         """Draw the noise of each count by itself."""
         return draws.laplaces(self.own, n)
 
-    def shared_noise(self, draws: Draws) -> int:
-        """Draw the noise that all counts share."""
-        return draws.laplace(self.shared)
+    def shared_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise that all counts of each group share."""
+        return draws.laplaces(self.shared, n)
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""

@@ -17,6 +17,7 @@ from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret_key_sql
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
+    INTEGERS,
     OBJECT,
     TEXTS,
     base_type,
@@ -336,6 +337,20 @@ class DuckDBDatabase(Database):
     def make_rereadable(self, sql: str, *, progress: Progress | None = None) -> str:
         """Keep rows that are read again: a stream can be read once only, and a file may change."""
         return self.keep(sql, progress=progress)
+
+    def keep_distinct(
+        self, rows: str, columns: Sequence[str], leading: int, *, progress: Progress | None = None
+    ) -> tuple[str, str]:
+        """Keep distinct rows; those of whole numbers are sorted, which is faster than DISTINCT."""
+        request = self._request
+        counted = [*([] if self._scan.user_code else request.users), *request.items, *request.by]
+        if not all(base_type(self._types[name]) in INTEGERS for name in counted):
+            return super().keep_distinct(rows, columns, leading, progress=progress)
+        from dpselect.engines.duckdb.distinct import store_distinct
+
+        return self.workspace.guarded(
+            lambda: store_distinct(self.workspace, lambda: self.reading(rows), columns, leading), progress=progress
+        )
 
     def use_precounted(self, sql: str, max_items: int | None) -> str:
         """Return the SQL of numbers of users of all items, from the source itself if it counts better."""

@@ -7,7 +7,7 @@ holds them to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from dpselect.errors import DataError
 # With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
 MAX_ROWS_IN_MEMORY = 1 << 24
 MIN_ROWS_PER_CODE = 8  # with more rows for each code, integers are codes themselves: lists of codes are then short
-_SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
+SMALL_INTEGERS = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
 def user_sets(
@@ -67,7 +67,7 @@ def coded_sets(workspace: Workspace, rows: OpenRows, names: str, label: Label) -
         workspace.fetch_unguarded(
             f"CREATE TEMP TABLE {table} AS SELECT i, {code_column}, number FROM ({occurring_items})"
         )
-        items = _Codes("i_code", f" JOIN {table} ON {kept_table}.i = number", table, _count_rows(workspace, table))
+        items = _Codes("i_code", f" JOIN {table} ON {kept_table}.i = number", table, count_rows(workspace, table))
         return items, _code_pairs(
             workspace, kept_table, row_count, _number_column(workspace, kept_table, "u", MAX_ROWS), items
         )
@@ -90,7 +90,7 @@ def _number_column(workspace: Workspace, kept_table: str, column: str, max_size:
     (column_type,) = (
         description[1] for description in workspace.fetch_unguarded(f"DESCRIBE SELECT {column} FROM {kept_table}")
     )
-    if base_type(column_type) in _SMALL:
+    if base_type(column_type) in SMALL_INTEGERS:
         minimum, maximum = workspace.fetch_unguarded(f"SELECT min({column}), max({column}) FROM {kept_table}")[0]
         if minimum is not None and maximum - minimum < max_size:
             code, size = f"{kept_table}.{column}::BIGINT - ({minimum})::BIGINT", maximum - minimum + 1
@@ -104,7 +104,7 @@ def _number_column(workspace: Workspace, kept_table: str, column: str, max_size:
         f"CREATE TEMP TABLE {table} AS SELECT {column}, {code_column} FROM (SELECT DISTINCT {column} FROM {kept_table})"
     )
     join = f" JOIN {table} ON {kept_table}.{column} IS NOT DISTINCT FROM {table}.{column}"
-    return _Codes(code, join, table, _count_rows(workspace, table))
+    return _Codes(code, join, table, count_rows(workspace, table))
 
 
 def _code_pairs(
@@ -120,38 +120,40 @@ def _code_pairs(
         pair = "pair"
     if users.joined:
         workspace.fetch_unguarded(f"DROP TABLE {users.values}")
-    if _count_rows(workspace, table) != row_count:
+    if count_rows(workspace, table) != row_count:
         raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
-    pairs: Int64 | SortedNumbers
     with workspace.without_progress():
-        if row_count > MAX_ROWS_IN_MEMORY:
-            ((largest_pair,),) = workspace.fetch_unguarded(f"SELECT max({pair}) FROM {table}")
-            pairs = SortedNumbers.expecting(row_count, high=largest_pair + 1)
-            for _, block in _read_blocks(workspace, pair, table, row_count):
-                pairs.add(block)
-        else:
-            pairs = np.empty(row_count, dtype=np.int64)
-            for start, block in _read_blocks(workspace, pair, table, row_count):
-                pairs[start : start + len(block)] = block
+        pairs = read_numbers(workspace, pair, table, row_count, MAX_ROWS_IN_MEMORY)
         workspace.fetch_unguarded(f"DROP TABLE {table}")
     return pairs
 
 
-def _read_blocks(workspace: Workspace, pair: str, table: str, row_count: int) -> Iterator[tuple[int, Int64]]:
-    """Yield the pairs of all rows of a table in blocks, each with the index of its first row."""
-    rows_read = 0
+def read_numbers(
+    workspace: Workspace, number: str, table: str, row_count: int, max_in_memory: int
+) -> Int64 | SortedNumbers:
+    """Return a number, not negative, of each row of a table, on disk if they are many; no progress may be shown."""
+    if row_count <= max_in_memory:
+        numbers = _fetch_numbers(workspace, f"{number} AS number FROM {table}")
+        _check_all_read(len(numbers), row_count)
+        return numbers
+    ((largest,),) = workspace.fetch_unguarded(f"SELECT max({number}) FROM {table}")
+    sorted_numbers, rows_read = SortedNumbers.expecting(row_count, high=largest + 1), 0
     for start in range(0, row_count, PAIRS_PER_BLOCK):
-        block = _fetch_pairs(
-            workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
-        )
+        rows_of_block = f"rowid >= {start} AND rowid < {start + PAIRS_PER_BLOCK}"
+        block = _fetch_numbers(workspace, f"{number} AS number FROM {table} WHERE {rows_of_block}")
         rows_read += len(block)
-        yield start, block
+        sorted_numbers.add(block)
+    _check_all_read(rows_read, row_count)
+    return sorted_numbers
+
+
+def _check_all_read(rows_read: int, row_count: int) -> None:
     if rows_read != row_count:
         raise DataError("the engine lost rows that it had stored", "this is a bug: please report it")
 
 
-def _fetch_pairs(workspace: Workspace, selected: str) -> Int64:
-    return workspace.fetch_arrays_unguarded(f"SELECT {selected}")["pair"].astype(np.int64, copy=False)
+def _fetch_numbers(workspace: Workspace, selected: str) -> Int64:
+    return workspace.fetch_arrays_unguarded(f"SELECT {selected}")["number"].astype(np.int64, copy=False)
 
 
 def _make_sets(
@@ -179,11 +181,12 @@ def _keep_rows(workspace: Workspace, rows: OpenRows, kept_table: str) -> int:
     """Store the rows, read once, and return their number; those beyond memory spill to disk."""
     with rows() as source:
         workspace.fetch_unguarded(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MAX_ROWS + 1}")
-    row_count = _count_rows(workspace, kept_table)
+    row_count = count_rows(workspace, kept_table)
     if row_count > MAX_ROWS:
         raise DataError("there are more than 2^31 rows", "keep fewer with where=, or leave the pairs in the engine")
     return row_count
 
 
-def _count_rows(workspace: Workspace, table: str) -> int:
+def count_rows(workspace: Workspace, table: str) -> int:
+    """Return the number of rows of a table."""
     return int(workspace.fetch_unguarded(f"SELECT count(*) FROM {table}")[0][0])

@@ -5,7 +5,6 @@ Rows come in as u (user), g (group) and i (item), and are read once; what leaves
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,11 +64,6 @@ def scores_of_winners(
     winning_rows = f"(SELECT {columns} FROM ({indexed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
     kept_winners = keep_first(winning_rows, columns, bound, dialect, owner="u, p")
     return f"SELECT x, {score} AS n FROM {kept_winners} AS f GROUP BY x"
-
-
-def user_contributions(rows: str, compile_units: Callable[[str], str] | None) -> str:
-    """Compile the distinct u, g and i, or the units that users give."""
-    return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if compile_units is None else compile_units(rows)
 
 
 def users_per_group_number(pairs: str) -> str:

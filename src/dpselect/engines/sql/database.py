@@ -210,6 +210,15 @@ class Database(ABC):
         """Return rows that are read more than once: kept, if the source can be read only once."""
         return sql if sql.startswith("(") else f"({sql})"
 
+    def keep_distinct(
+        self, rows: str, columns: Sequence[str], leading: int, *, progress: Progress | None = None
+    ) -> tuple[str, str]:
+        """Return the distinct rows of some columns and those of the first `leading` of them, which are read again."""
+        distinct_sql = f"(SELECT DISTINCT {', '.join(columns)} FROM {rows} AS t)"
+        distinct_rows = self.make_rereadable(distinct_sql, progress=progress)
+        leading_sql = f"(SELECT DISTINCT {', '.join(columns[:leading])} FROM {distinct_rows} AS d)"
+        return distinct_rows, self.make_rereadable(leading_sql, progress=progress)
+
     def use_precounted(self, sql: str, max_items: int | None) -> str:  # noqa: ARG002
         """Return `sql`, which counts the users of all items, or another query if the source has counted them.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, Domain, Listed, NamedDomain, Span, refuse_other_width
@@ -213,7 +212,6 @@ class Engine(SqlEngine):
             rows_in_kept_groups,
             rows_of_groups,
             top_items_by_group,
-            user_contributions,
         )
 
         assert self._group_type is not None
@@ -224,10 +222,8 @@ class Engine(SqlEngine):
             rows = questions.rows_in_span(self._rows, domain, self._item_type, ", g")
         else:
             rows = questions.rows_in_domain(self._rows, self._stored_domains[domain][0], ", g")
-        contributions, bound = (
-            user_contributions(rows_of_groups(rows, group_list), None),
-            self._group_bound(max_groups_per_user),
-        )
+        contributions = f"(SELECT DISTINCT u, g, i FROM {rows_of_groups(rows, group_list)} AS t)"
+        bound = self._group_bound(max_groups_per_user)
         kept_rows = rows_in_kept_groups(contributions, "u, g, i", bound, self._dialect)
         sql = top_items_by_group(kept_rows, MAX_COUNTED_ITEMS, group_list, self._group_type, item, users=False)
         return read_grouped_counts(self._database, sql, self._group_type, item, progress)
@@ -278,18 +274,17 @@ class Engine(SqlEngine):
 
         Return this and its distinct users and groups. Whatever is asked later is asked of the same rows.
         """
-        from dpselect.engines.sql.by_group import rows_of_groups, user_contributions
+        from dpselect.engines.sql.by_group import rows_of_groups
 
-        compile_units = None
-        if self._totals is not None:
-            from dpselect.engines.sql.numbers import group_units
-
-            compile_units = partial(group_units, self._totals, self._dialect)
+        database = self._database
         rows = self._rows if group_list is None else rows_of_groups(self._rows, group_list, self._number_suffix)
-        contributions = self._database.make_rereadable(user_contributions(rows, compile_units), progress=progress)
-        return contributions, self._database.make_rereadable(
-            f"(SELECT DISTINCT u, g FROM {contributions} AS d)", progress=progress
-        )
+        if self._totals is None:
+            return database.keep_distinct(rows, ("u", "g", "i"), 2, progress=progress)
+        from dpselect.engines.sql.numbers import group_units
+
+        units = database.make_rereadable(group_units(self._totals, self._dialect, rows), progress=progress)
+        pairs = f"(SELECT DISTINCT u, g FROM {units} AS d)"
+        return units, database.make_rereadable(pairs, progress=progress)
 
 
 def _distinct_indices(labels: Sequence[object]) -> tuple[list[int], list[object]]:

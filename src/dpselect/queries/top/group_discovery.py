@@ -104,15 +104,16 @@ class FoundTopByGroup(FoundTop):
         largest = self._largest(len(group_items.codes) for group_items in discovered.values())
         epsilon_per_pick = self._epsilon_per_pick(mechanism, largest)
         counter = self._counter(mechanism, discovery.k, epsilon_per_pick)
+        found_groups = [discovered[group_key] for group_key in groups_shown if group_key in discovered]
+        ranked = [
+            rank_best(discovery.k, found.codes, users[found.codes], epsilon_per_pick, draws) for found in found_groups
+        ]
+        true_counts = users[np.concatenate(ranked)].tolist() if ranked else []
+        noisy = iter(noisy_counts(counter, true_counts, draws, list(map(len, ranked))))
         items: list[DrawnItem] = []
-        for group_items in (discovered[group_key] for group_key in groups_shown if group_key in discovered):
-            labels = dict(zip(group_items.codes.tolist(), group_items.items, strict=True))
-            ranked = rank_best(discovery.k, group_items.codes, users[group_items.codes], epsilon_per_pick, draws)
-            noisy = noisy_counts(counter, users[ranked].tolist(), draws)
-            items += [
-                DrawnItem(labels[code], number, group_items.group)
-                for code, number in zip(ranked.tolist(), noisy, strict=True)
-            ]
+        for found, codes in zip(found_groups, ranked, strict=True):
+            labels = dict(zip(found.codes.tolist(), found.items, strict=True))
+            items += [DrawnItem(labels[code], next(noisy), found.group) for code in codes.tolist()]
         groups = tuple(
             self._group(values, len(discovered[group_key].codes) if group_key in discovered else 0)
             for group_key, values in groups_shown.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -83,17 +83,17 @@ class BoundedUnion:
         drawn = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
         return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
 
-    def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> Iterator[int]:
+    def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> list[int]:
         """Draw noisy numbers of users. Every user counts for a random few of the released items that they have."""
         is_unreleased: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
         is_unreleased[codes] = False
         bounded_sets = bounded(without(sets, is_unreleased), self.max_items_per_user, draws)
         return self.add_noise(numbers_of_users(bounded_sets)[codes], level, draws)
 
-    def add_noise(self, users: Iterable[Any], level: int, draws: Draws) -> Iterator[int]:
+    def add_noise(self, users: Int64, level: int, draws: Draws) -> list[int]:
         """Draw the noisy numbers of users of items, of which a user has no more than the bound."""
-        variance = self._variances[level]
-        return (int(number) + draws.gaussian(variance) for number in users)
+        noises = draws.gaussians(self._variances[level], len(users))
+        return [number + noise for number, noise in zip(users.tolist(), noises, strict=True)]
 
     @cached_property
     def _variances(self) -> Mapping[int, Fraction]:
