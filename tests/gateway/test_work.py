@@ -269,10 +269,11 @@ def test_a_top_k_whose_bound_is_that_of_counts_reads_no_row(tmp_path: Path, monk
 
 def test_which_data_have_counts(tmp_path: Path) -> None:
     def counted(path: object, item: Any = "artist", **more: Any) -> bool:
-        return has_counts(DATA.model_copy(update={"source": str(path), **more}), item)
+        return has_counts(DATA.model_copy(update={"source": str(path), "sizes": Sizes(items=1_000), **more}), item)
 
     path = prepared(tmp_path)
     assert counted(path)
+    assert not counted(path, sizes=Sizes(rows=10**6))
     assert not counted(path, "country")
     assert not counted(path, ("artist", "country"))
     assert not counted(path, split=" ")

@@ -31,9 +31,12 @@ def dataset_of(data: DataSettings, item: Key, **options: Any) -> Dataset:
 
 
 def has_counts(data: DataSettings, item: Key) -> bool:
-    """Return whether the source is prepared data that have a number of users for each of these items, and no other."""
+    """Return whether the source is prepared data that have a number of users for each of these items, and no other.
+
+    The owner must have declared how many items there are: the time that they take follows from it.
+    """
     path = Address.parse(plain(data.source)).prepared
-    if path is None or data.split is not None or data.types:
+    if path is None or data.split is not None or data.types or "items" not in data.sizes.model_fields_set:
         return False
     from dpselect.engines import has_counts_of  # which loads the engine
 

@@ -36,9 +36,19 @@ class _Window:
     bits: int
 
     @property
+    def high(self) -> int:
+        """The highest number."""
+        return self.low + (1 << self.bits) - 1
+
+    @property
     def condition(self) -> str:
         """The condition that a number is inside, in SQL."""
-        return f"{self.column} BETWEEN {self.low} AND {self.low + (1 << self.bits) - 1}"
+        return f"{self.column} BETWEEN {self.low} AND {self.high}"
+
+    @property
+    def distance(self) -> str:
+        """The distance from the lowest number, in SQL; of numbers outside that of an end, so that none is too large."""
+        return f"(least(greatest({self.column}, {self.low}), {self.high})::BIGINT - ({self.low}))"
 
 
 def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str], leading: int) -> tuple[str, str]:
@@ -142,7 +152,7 @@ def _packed_sql(windows: Sequence[_Window]) -> str:
     terms, shift = [], sum(window.bits for window in windows)
     for window in windows:
         shift -= window.bits
-        terms.append(f"({window.column}::BIGINT - ({window.low})) * {1 << shift}")
+        terms.append(f"{window.distance} * {1 << shift}")
     return " + ".join([*terms, "1"])
 
 
