@@ -5,9 +5,7 @@ Nothing heavy is imported before it is used: each public name is fetched from it
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # true for type checkers; importing `typing` takes as long as all else that Python does to start
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
     from dpselect._ground.domain import Column
@@ -137,13 +135,15 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
 
 def __getattr__(name: str) -> object:
     """Fetch a public name at its first use; afterwards it is an ordinary attribute."""
+    from importlib import import_module
+
     value: object
     if name in ("accounting", "mechanisms"):
-        value = importlib.import_module(f"dpselect.{name}")
+        value = import_module(f"dpselect.{name}")
     elif name == "__version__":
-        value = importlib.import_module("importlib.metadata").version("dpselect")
+        value = import_module("importlib.metadata").version("dpselect")
     elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+        value = getattr(import_module(_HOMES[name]), name)
     else:
         raise AttributeError(f"module 'dpselect' has no attribute {name!r}")
     globals()[name] = value

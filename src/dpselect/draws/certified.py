@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from dpselect.draws.core import Core
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.peeling import peel
-from dpselect.draws.permutations import order, sample
 from dpselect.draws.port import Draws
 from dpselect.errors import ParameterError, came
 
@@ -93,10 +92,14 @@ class CertifiedDraws(Core):
 
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
+        from dpselect.draws.permutations import order
+
         return order(self.source, n)
 
     def sample(self, offsets: npt.NDArray[np.int64], max_per_block: int) -> npt.NDArray[np.int64]:
         """Draw the positions of at most `max_per_block` of each block."""
+        from dpselect.draws.permutations import sample
+
         return sample(self.source, offsets, max_per_block)
 
     def bernoullis(
