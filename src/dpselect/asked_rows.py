@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import Key, composite_columns, key_columns, key_to_text
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import warn_if_weak

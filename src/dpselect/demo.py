@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.parameters import whole_number
 
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Words: TypeAlias = "npt.NDArray[np.uint64]"
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Integers: TypeAlias = "npt.NDArray[np.int64]"
 
 ARTISTS = 20_000
 # The plays of three accounts that nobody's median describes: a cafe, a gym, a lift.

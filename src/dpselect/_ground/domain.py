@@ -6,8 +6,8 @@ import datetime
 import decimal
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import MAX_BITS, as_list, check_keywords, whole_number
 from dpselect.errors import ParameterError, came
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 
 AUTO = "auto"
 

@@ -10,8 +10,9 @@ import datetime
 import re
 import zoneinfo
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import one_of, suggest
 from dpselect.errors import ParameterError, came, naming_parameter
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import one_of, rounded_up
 from dpselect.errors import ParameterError, WeakPromiseWarning
 

@@ -7,11 +7,12 @@ true is proved; one that answers false says only "not certain yet", so callers a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from flint import arb, ctx, fmpq
+
+from dpselect._ground.dataclass import dataclass
 
 
 class Real(Protocol):

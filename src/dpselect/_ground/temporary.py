@@ -16,10 +16,11 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import OutputError
 
 if sys.platform != "win32":  # there nothing is locked, and nothing is swept

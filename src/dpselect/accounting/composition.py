@@ -10,12 +10,12 @@ docs/accounting.md says which bound is smallest where.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, SpentSteps, Steps, total_rho
 from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon

@@ -6,12 +6,12 @@ Proof: docs/mechanisms/histogram.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError

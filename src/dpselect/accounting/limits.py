@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import MAX_BITS, MIN_EPSILON, rounded_down, rounded_up
 from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError

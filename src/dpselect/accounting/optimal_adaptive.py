@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps, StepsOfPick, total_rho
 from dpselect._ground.reals import enclose, upper
 
-Values = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Values: TypeAlias = "npt.NDArray[np.float64]"
 Operator = Callable[[Values], Values]
 
 PRECISION = 128

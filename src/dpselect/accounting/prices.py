@@ -14,12 +14,12 @@ it up. Each kind of step is worst at two outcomes:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from flint import ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, Privacy, SpentSteps
 from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.composition import basic

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import rounded_up
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Price, Spent

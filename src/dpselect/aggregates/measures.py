@@ -7,10 +7,11 @@ integers: so a user moves few numbers, by no more than is said here, and the ord
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from fractions import Fraction
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, check_keywords
 from dpselect.aggregates.totals import PARTS_PER_UNIT
 from dpselect.aggregates.value_counts import Grid

@@ -9,15 +9,17 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.temporary import Folder
 from dpselect.errors import OutputError
 
-Whole = npt.NDArray[np.integer[Any]]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Whole: TypeAlias = "npt.NDArray[np.integer[Any]]"
 
 
 class NumberFile:

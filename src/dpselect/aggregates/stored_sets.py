@@ -6,13 +6,12 @@ Memory holds a block at a time, and where blocks begin. The files are in a priva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
@@ -27,8 +26,11 @@ from dpselect.aggregates.user_sets import (
     offsets_of,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Labels = Callable[[Int64], list[object]]
-LengthsAndCodes = tuple[npt.NDArray[np.integer[Any]], Int64]
+LengthsAndCodes: TypeAlias = "tuple[npt.NDArray[np.integer[Any]], Int64]"
 """How many items some users have, and some items: either may run ahead of the other."""
 
 

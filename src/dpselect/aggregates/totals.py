@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, positive
 from dpselect.aggregates.value_counts import Floats, Grid, Integers, map_in_parts, to_floats
 from dpselect.errors import ParameterError, came

@@ -7,13 +7,17 @@ the sets alone, so whoever draws block after block draws the same for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Protocol, Self, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-Int64 = npt.NDArray[np.int64]
+from dpselect._ground.dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64: TypeAlias = "npt.NDArray[np.int64]"
 PAIRS_PER_BLOCK = 1 << 22  # pairs: a block ends with the user who reaches a multiple of it
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, hide_elements, positive, rational
 from dpselect.errors import ParameterError, came
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MIN_DEFAULT_PARTS = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
 MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare
 MAX_BOUND, MIN_RANGE = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Integers: TypeAlias = "npt.NDArray[np.int64]"
 VALUES_PER_PART = 2**15
 
 BOUNDS_REQUIREMENT = "be two finite numbers, the lower one first"

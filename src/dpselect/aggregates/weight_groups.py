@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.user_sets import Int64
 
 

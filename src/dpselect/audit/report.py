@@ -6,9 +6,10 @@ It follows from the entries alone: nothing in it was computed from rows, and no 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.audit.question_text import summarize
 from dpselect.audit.sums import Sums, replay
 from dpselect.errors import LedgerError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.audit.sums import replay
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect._ground import json_text
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import check_keywords
 from dpselect.checking.finding import Finding, Verdict, worst_verdict
 from dpselect.checking.planned import check_promise

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
 from dpselect.command.parser import build_parser
+from dpselect.command.part_of_flint import load_flint_in_parts
 from dpselect.errors import (
     BudgetError,
     DataError,
@@ -50,6 +51,7 @@ def process() -> NoReturn:
     time of a small question. Exit handlers run, and all output is flushed.
     """
     gc.set_threshold(_GC_THRESHOLD)
+    load_flint_in_parts()
     status = main()
     atexit._run_exitfuncs()
     try:

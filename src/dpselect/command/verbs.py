@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.command import asking, options, shared
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts

@@ -8,19 +8,22 @@ exactly on the same bits. The cells change how fast a draw is decided, never its
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import lower, upper
 from dpselect.draws.core import Core
 from dpselect.draws.port import MonotoneProbability
 from dpselect.errors import ParameterError
 
-WeightArray = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+WeightArray: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.float64]"
+Int64: TypeAlias = "npt.NDArray[np.int64]"
 
 TWO_TO_64 = 1 << 64
 BUCKET_BITS = 18  # at most 2^18 buckets, whose bounds fit into a processor's cache, and about 16 for each weight

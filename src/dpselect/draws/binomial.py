@@ -8,11 +8,11 @@ a + 1 >= 1 / (1 - e^-w) each. It is accepted with the exact ratio of target and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp, Real, enclose, lower, upper
 from dpselect.draws.core import Core
 

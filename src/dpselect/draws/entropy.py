@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from struct import unpack
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.processes import process_identity
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _BLOCK = 512
 

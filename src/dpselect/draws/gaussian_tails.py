@@ -7,15 +7,18 @@ G(w - m) / G(w) for G(x) = P(x + Z > T). So j is the largest m with U G(w) < G(w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MAX_DEVIATIONS = 10  # deviations within which all lies but less than 2^-70
 MAX_TABLE_DEVIATION = 2**15  # deviations of so many steps have a table
@@ -24,7 +27,7 @@ TABLE_BITS = 96
 TWO_TO_64 = 2.0**64
 MIN_TAIL = 2.0**-900  # below, products with 64 bits of U may be no normal floats
 
-Int64 = npt.NDArray[np.int64]
+Int64: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ binomial with a common bound, whose successes are thinned to their exact probabi
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.reals import Exp
 from dpselect.draws.binomial import binomial
@@ -19,6 +19,9 @@ from dpselect.draws.float_exp import decay
 from dpselect.draws.near import GroupIndices, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.weights import Floats, Weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.reals import Exp, Logistic, Real, lower, upper
 from dpselect.draws.core import Core
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 TWO_TO_64 = 1 << 64
 MAX_NUMBER_BITS = 62  # bits of a number that are put together in 64
-Bools = npt.NDArray[np.bool_]
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def coins(core: Core, probability: Real, n: int) -> Bools:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappush, heapreplace
 from itertools import accumulate
@@ -21,6 +20,7 @@ from itertools import accumulate
 import numpy as np
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 from dpselect.draws.port import Masses

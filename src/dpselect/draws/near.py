@@ -7,19 +7,20 @@ know, and on no score: the time that it takes should not tell whether one user m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws.weights import Scores, Weights
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from dpselect.draws.score_counts import Int64, ScoreCounts
 
 BINS_PER_SCORE = 4  # counting by value costs a pass over the window: worth it up to here
-GroupIndices = npt.NDArray[np.intp]
+GroupIndices: TypeAlias = "npt.NDArray[np.intp]"
 PositionPicks = Sequence[tuple[int, int]]  # (position, member)
 SAMPLE_SIZE = 4096
 SAMPLE_MARGIN = 64  # sampled numbers below the position where the k-th largest is expected

@@ -11,18 +11,21 @@ exact mass times one constant, so the distribution is exact. Proof: docs/exact-d
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from flint import ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp, enclose
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
 from dpselect.draws.near import GroupIndices, NearGroups, nearest
 from dpselect.draws.weights import Weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MIN_FAR_EXPONENT = (
     48  # beyond the window an exponent is at least 48, a weight at most e^-48 < 2^-69 of the best remaining

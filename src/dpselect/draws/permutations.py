@@ -7,14 +7,17 @@ new keys of their own, so no number of random bits is too small.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect.draws.entropy import Bits, SystemBits
 
-Int64 = npt.NDArray[np.int64]
-UInt64 = npt.NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64: TypeAlias = "npt.NDArray[np.int64]"
+UInt64: TypeAlias = "npt.NDArray[np.uint64]"
 
 ENTRIES_PER_SORT = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
 NUMBER_BITS = 31  # bits of a distinct number

@@ -6,18 +6,21 @@ Why that matters: docs/exact-draws.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws.weights import Weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MAX_SINGLE_LOOKUPS = 4  # so many scores are looked up one by one
 
-Int64 = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.intp]
+Int64: TypeAlias = "npt.NDArray[np.int64]"
+Indices: TypeAlias = "npt.NDArray[np.intp]"
 Member = Callable[[int], np.intp]
 
 

@@ -6,17 +6,20 @@ How they are drawn from: docs/exact-draws.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp
 from dpselect.errors import ParameterError
 
-Scores = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Scores: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]"
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 MIN_RATE, MAX_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (float_exp.py)
 

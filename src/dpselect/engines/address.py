@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import kind_of, prepared_path
 from dpselect.engines.sources.tables import ICEBERG_PREFIX, REMOTE_PREFIXES, is_iceberg_object, is_read_by_pyarrow

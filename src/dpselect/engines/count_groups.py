@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import UNSEEN, Domain, Size, Span
 from dpselect.aggregates.count_groups import CountGroups
 

@@ -9,13 +9,13 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isfunction
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.address import Address
 from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.questions_by_group import Engine

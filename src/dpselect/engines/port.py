@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.row_bound import RowBound
 
 if TYPE_CHECKING:

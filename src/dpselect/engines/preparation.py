@@ -7,10 +7,11 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, fields, replace
 from importlib.metadata import version
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import key_columns, parse_key
 from dpselect._ground.parameters import Progress, check_callable, flag
 from dpselect.draws import fresh_key

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.column_names import EXACTLY, MAX_SHOWN_CHARACTERS, describe_ambiguous, match_columns

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.periods import Periods
 from dpselect.engines.filters.operations import Compiler
 from dpselect.engines.filters.spelling import Spelling

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.draws import Draws
 from dpselect.forecast.crowds import Floats, Zipf, expected_counts

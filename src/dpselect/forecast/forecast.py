@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import check_keywords, float_rounded_up
 from dpselect.release import formatting
 from dpselect.release.formatting import Json, price

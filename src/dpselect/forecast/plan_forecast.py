@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import max_domain_size
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import Forecast, ForecastRow

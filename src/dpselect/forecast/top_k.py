@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from dpselect._ground import methods
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Size
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import Int64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground import methods
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.methods import NeedsBound, WeightRule
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws

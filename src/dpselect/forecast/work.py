@@ -7,9 +7,9 @@ are several times what was measured (`benchmarks/gateway_work.py`): they need no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Listed, Span
 from dpselect._ground.keys import Key, key_columns
 from dpselect.engines.address import Address, SourceKind

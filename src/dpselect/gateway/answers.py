@@ -6,11 +6,11 @@ An older copy of the ledger may lack some. Whoever was given one of these has lo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from dpselect import Release
+from dpselect._ground.dataclass import dataclass
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, moment
 from dpselect.gateway.log import Log

@@ -6,8 +6,8 @@ The ledger decides. A change of the settings alone changes nothing, so that no r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.settings.kinds import Role
 from dpselect.gateway.settings.reading import Mistake

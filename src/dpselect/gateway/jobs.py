@@ -5,10 +5,10 @@ A job is queued, runs, and ends once: when its answer is due, not when there is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release import Json
 
 

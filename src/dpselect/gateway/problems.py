@@ -5,8 +5,7 @@ Whatever is not in the words of a request has one text. The reason is in the own
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import BudgetError, DpselectError, LedgerError, ParameterError, SourceError
 from dpselect.release import Json
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import Any
 
 from dpselect import Release
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import LedgerError
 from dpselect.forecast import WorkBound
 from dpselect.gateway.problems import TooLateError

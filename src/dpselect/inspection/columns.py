@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,

@@ -6,8 +6,8 @@ Nothing here is private. No question uses it: it is for the owner, who declares.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.workspace import Row, quoted
 from dpselect.engines.sources.scans.declarations import UNITS, ZONED, DeclaredType, number_type, time_type
 from dpselect.engines.sources.scans.reading import read_value

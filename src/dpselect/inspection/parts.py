@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import base_type

@@ -7,9 +7,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine

@@ -13,9 +13,9 @@ from __future__ import annotations
 import getpass
 import threading
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import Key, composite_columns, format_key, key_from_text, key_to_text, parse_key, unit_of_key
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came

@@ -9,8 +9,9 @@ time is still found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.ledger.account import Account
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry, compute_digest, genesis_digest

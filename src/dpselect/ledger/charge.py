@@ -6,10 +6,10 @@ Also the parsing and formatting of amounts.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, not_negative, probability
 from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError

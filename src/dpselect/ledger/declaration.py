@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, one_of, part
 from dpselect._ground.periods import PERIOD_KINDS, UTC, parse_timezone
 from dpselect.accounting.promise import Promise

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn, SupportsIndex
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.processes import process_identity, refuse_copy
 from dpselect.ledger.account import ALL_ANALYSTS, ALWAYS, Account
 from dpselect.ledger.charge import Charge, format_decimal

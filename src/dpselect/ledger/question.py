@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect._ground.periods import Periods
 from dpselect.engines.address import Address

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect._ground.budget_parts import cost_between, describe_cost, format_cost, rounded_part
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.limits import Taken
 from dpselect.accounting.prices import Price, Spent

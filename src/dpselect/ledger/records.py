@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.ledger import sql
 from dpselect.ledger.entry import Entry
 from dpselect.ledger.port import Row, Store

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.periods import Periods
 from dpselect._ground.processes import process_identity
 from dpselect.accounting.prices import Price

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import rounded_down, rounded_up
 from dpselect._ground.periods import Periods, parse_periods
 from dpselect.accounting.limits import Limits

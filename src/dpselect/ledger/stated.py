@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, Self, SupportsIndex
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ApproxDP, Neighbors
 from dpselect._ground.processes import process_identity, refuse_copy

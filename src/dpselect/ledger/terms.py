@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.accounting.promise import Promise
 from dpselect.ledger.account import ALWAYS
 from dpselect.ledger.charge import Charge, format_decimal, parse_decimal

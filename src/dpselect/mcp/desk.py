@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest_parameter
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError

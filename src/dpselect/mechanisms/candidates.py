@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.value_counts import is_encoded
 from dpselect.draws.weights import Scores, Weights
 from dpselect.errors import ParameterError
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Picks = Sequence[tuple[int, int]]  # (group, member)
-Input = CountGroups | Mapping[Any, Any] | npt.ArrayLike
-Answer = npt.NDArray[np.int64] | list[Any]
+Input: TypeAlias = "CountGroups | Mapping[Any, Any] | npt.ArrayLike"
+Answer: TypeAlias = "npt.NDArray[np.int64] | list[Any]"
 
 MUST = "be finite numbers: integers, floats, Fractions or Decimals"
 EXACT = 2**53  # the largest integer that floats hold with all before it

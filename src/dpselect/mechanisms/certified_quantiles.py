@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import accumulate, groupby
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps, StepsOfPick
 from dpselect.accounting.calibration import price

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.gaussian_curve import calibrations
@@ -23,6 +23,9 @@ from dpselect.mechanisms.shared_noise import (
     SharedNoise,
 )
 from dpselect.mechanisms.top_k.top_rows import whole_counts
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 FAR = 12  # standard deviations of a Gaussian law that are added up: beyond lies less than 1e-32
 STEEP = 42  # e^-42 < 1e-18 of a Laplace law lies beyond what is added up
 MOST_ADDED = 2 * 10**6  # points of a law that are added up; of a wider one a bound is used
 
-Law = npt.NDArray[np.float64]
+Law: TypeAlias = "npt.NDArray[np.float64]"
 """Probabilities of -n..n."""
 
 

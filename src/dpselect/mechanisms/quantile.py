@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect._ground.reals import Exp
@@ -25,7 +25,10 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import set_fields
 
-Integers = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Integers: TypeAlias = "npt.NDArray[np.int64]"
 
 BEYOND = 20  # all points that are not near weigh at most e^-20 of the best one together
 SAMPLE = 10_000  # values by which those near a rank are found: as few are put in order

@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect.mechanisms.gaps import OUTWARD
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 FINE = Fraction(1, 50)  # a lower rate is computed as this one, times a whole number
 MOST_EXACT = 40  # sums whose laws are added up; of more the Chernoff bound is taken

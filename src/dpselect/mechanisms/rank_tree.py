@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.mechanisms import gaps
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 TRIED = 64  # exponents of the Chernoff bound: each of them proves a bound, and the best one counts
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price

@@ -7,7 +7,7 @@ price of one count, so that the noise of each count by itself can be smaller.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -15,6 +15,7 @@ from math import isqrt
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width

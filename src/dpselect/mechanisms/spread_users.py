@@ -8,19 +8,22 @@ docs/mechanisms/quantile.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 
-Integers = npt.NDArray[np.int64]
-Parts = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Integers: TypeAlias = "npt.NDArray[np.int64]"
+Parts: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
 
 BEYOND = 20  # all candidates that are not near weigh at most e^-20 of the best one together
 FINER = 4  # within a block the exponent changes by at most 1 / 4, but for the outermost

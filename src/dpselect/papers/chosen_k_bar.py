@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import Draws, Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Picks

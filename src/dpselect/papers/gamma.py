@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, isqrt, log, log1p
 
 from flint import arb, ctx
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, parse_neighbors, single_step
 from dpselect._ground.reals import enclose, lower

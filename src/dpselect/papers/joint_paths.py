@@ -14,11 +14,11 @@ docs/mechanisms/joint.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from flint import arb, arb_poly, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.papers.joint_walk import BITS, Walk, Ways, walk

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum, log, prod
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism

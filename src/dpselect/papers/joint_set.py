@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from flint import arb
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import RankedCounts

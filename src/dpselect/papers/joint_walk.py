@@ -15,14 +15,17 @@ Proof: docs/mechanisms/joint.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.mechanisms.joint.ranked import choose
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 BITS = 96
 LEAST = 2.0**-200  # a state of less weight is dropped
@@ -34,8 +37,8 @@ CLOSE = 2.0**-30  # what was dropped is less than this share of the end, or floa
 LIGHT = 2.0**-16  # less than this share of the largest is a tail
 SLACK = 16  # a row is cut where this many states more have been gathered
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Whole: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ docs/mechanisms/joint.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -17,6 +16,7 @@ from typing import Protocol
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, power
 

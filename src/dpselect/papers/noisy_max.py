@@ -10,13 +10,13 @@ binomial draw, nearly always 0. Proof: docs/exact-draws.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp, enclose, lower, upper
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core

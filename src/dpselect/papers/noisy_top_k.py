@@ -11,14 +11,15 @@ below the last cut.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cmp_to_key
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Logistic, enclose
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
@@ -27,12 +28,15 @@ from dpselect.draws.near import kth_largest
 from dpselect.draws.peeling import peel
 from dpselect.draws.weights import Scores, Weights
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 FINE = Fraction(1, 2)  # the largest rate in the unit of the integers: a smaller unit is taken for larger ones
 SPARE = 32  # candidates expected above the first cut, beyond twice k
 HUGE = 2**40  # a larger group takes its own binomial, however far below a cut it lies
 LOWER = 4  # how many times as many are expected above the next cut
 
-Sizes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+Sizes: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
 
 
 def noisy_top(core: Core, weights: Weights, k: int) -> list[tuple[int, int]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpselect._ground.dataclass import dataclass
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import laplace_tail

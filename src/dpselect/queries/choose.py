@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from dpselect._ground import methods
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, NamedDomain, Size, max_domain_size, refuse_large_domain
 from dpselect._ground.keys import typed_label
 from dpselect._ground.parameters import Number, Progress, check_keywords

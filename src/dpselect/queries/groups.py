@@ -7,10 +7,11 @@ users share, and what was found is the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, PureDP, Steps
 from dpselect.draws import Draws

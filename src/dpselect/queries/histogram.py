@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, Column, NamedDomain, Size, max_domain_size, refuse_large_domain
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.prices import Price, ceiling, divergence

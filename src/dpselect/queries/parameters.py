@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.queries.planning import plan_class
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.parts import method_names

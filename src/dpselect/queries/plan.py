@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.first_use import door
 from dpselect._ground.keys import Key
@@ -64,8 +65,8 @@ class Plan(ABC):
     refused_facts: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
 
     question: Any
-    payment: Payment = Payment()  # noqa: RUF009 - a frozen value
-    facts: Facts = Facts()  # noqa: RUF009
+    payment: Payment = Payment()
+    facts: Facts = Facts()
 
     target_accuracy: TargetAccuracy | None = field(
         init=False, repr=False, compare=False, default=None

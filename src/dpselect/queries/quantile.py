@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, Progress, check_keywords
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues

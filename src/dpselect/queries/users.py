@@ -7,10 +7,11 @@ No item of the data is looked at: a user counts by any row that is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import MAX_COUNTED_ITEMS, Domain, NamedDomain, Span, max_domain_size, refuse_large_domain
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span, parse_domain
 from dpselect._ground.keys import key_columns, parse_key
 from dpselect.errors import ParameterError, came, naming_parameter

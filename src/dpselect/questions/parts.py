@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number

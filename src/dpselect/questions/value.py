@@ -8,11 +8,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError, came

@@ -7,9 +7,10 @@ and the answer itself, never from a true count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, USERS, Scale, score_column

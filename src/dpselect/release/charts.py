@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release import formatting
 from dpselect.release.accuracy import TOO_MANY, format_at_most
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number

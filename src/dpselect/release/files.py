@@ -11,11 +11,12 @@ import stat
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.temporary import HAS_LOCKS, is_same_file, sweep_drafts, try_lock
 from dpselect.errors import OutputError
 from dpselect.release import formatting

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import typed_label
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from dpselect._ground.dataclass import dataclass
 
 MAX_TICKS = 5
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release.panels import Axis, Chart, Panel, RowPanel, line_names
 from dpselect.release.svg import BAR, DASHES, LINES

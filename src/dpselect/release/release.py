@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import check_keywords
 from dpselect.errors import ParameterError
 from dpselect.release.accuracy import CONFIDENCE_PERCENT, IF_FEWER, LEAD, NO_ACCURACY, Accuracy

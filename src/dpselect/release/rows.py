@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import Key, composite_columns, parse_key, unit_of_key
 from dpselect._ground.parameters import as_list, flag, one_of, rounded_up, whole_number
 from dpselect._ground.privacy import ApproxDP

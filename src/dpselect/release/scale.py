@@ -7,10 +7,11 @@ from counting, every form of an answer speaks of *counted* users, because an int
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release import formatting
 
 if TYPE_CHECKING:

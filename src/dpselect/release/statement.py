@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import float_rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.release import formatting

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import ParameterError, came
 
 _REQUIREMENT = "be the address of a gateway"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
 from dpselect.errors import BudgetError, DpselectError, GatewayError, ParameterError, came

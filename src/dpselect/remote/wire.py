@@ -11,10 +11,10 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dpselect._ground import json_text
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.processes import process_identity
 from dpselect.errors import GatewayError
 from dpselect.remote.address import GatewayAddress

@@ -8,16 +8,16 @@ port are followed one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from hashlib import shake_256
 from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp, Real
 from dpselect.draws.bernoullis import refuse_non_weights
 from dpselect.draws.certified import CertifiedDraws
@@ -25,6 +25,9 @@ from dpselect.draws.core import SLACK_BITS
 from dpselect.draws.gaussian_tails import Tail
 from dpselect.draws.port import Masses, MonotoneProbability
 from dpselect.draws.weights import Weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 PRECISION = 192
 SMALLEST = Fraction(1, 2**60)  # an unbounded draw is followed until less than this is left

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, check_keywords, positive, whole_number
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels

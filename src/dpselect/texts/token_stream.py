@@ -8,15 +8,19 @@ extraction, 2021). What was released is public, so choosing candidates by it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.user_sets import CODE_LIMIT, Sets, UserSets, each_once, offsets_of
 from dpselect.errors import ParameterError
 
-Int64 = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64: TypeAlias = "npt.NDArray[np.int64]"
 Gram = tuple[str, ...]
 """The tokens of an n-gram; its label joins them by one space."""
 GAP = CODE_LIMIT - 1  # no code is that large
@@ -159,7 +163,7 @@ def _parse_codes(released: npt.ArrayLike, size: int) -> Int64:
     return unique_codes
 
 
-LevelUnion = Callable[[Sets, int], npt.ArrayLike]
+LevelUnion: TypeAlias = "Callable[[Sets, int], npt.ArrayLike]"
 """A set union with the budget of one level: a function of the users' sets and the level that releases codes."""
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dpselect._ground.budget_parts import percent
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import MAX_EPSILON, MIN_EPSILON
 from dpselect.errors import ParameterError
 from dpselect.release import formatting

@@ -15,10 +15,10 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import duckdb
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
 from dpselect.engines.duckdb.types import base_type, length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted

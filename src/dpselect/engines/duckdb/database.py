@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, compile_plain_key, counted_type, secret_key_sql
 from dpselect.engines.duckdb.sources import open_scan

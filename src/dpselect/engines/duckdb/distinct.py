@@ -8,10 +8,10 @@ it takes and nothing else. They follow from quantiles of a sample, which no smal
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.user_sets import Int64, each_once
 from dpselect.engines.duckdb.pairs import SMALL_INTEGERS, count_rows, read_numbers

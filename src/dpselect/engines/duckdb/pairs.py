@@ -8,10 +8,10 @@ holds them to be equal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import CODE_LIMIT, MAX_ROWS, PAIRS_PER_BLOCK, Int64, UserSets, sets_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.columns import has_one_type
 from dpselect._ground.temporary import Folder
@@ -17,7 +16,10 @@ from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
 from dpselect.errors import OutputError
 
-Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Codes: TypeAlias = "tuple[npt.NDArray[np.integer[Any]], Sequence[str]]"
 """Many texts, few of them distinct: for each row the index of its text in the list."""
 
 

@@ -7,17 +7,19 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.temporary import Folder
 from dpselect.engines.memory import available_bytes, check_address_space, said_bytes
 from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, OutputError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Row = tuple[Any, ...]
 OpenRows = Callable[[], contextlib.AbstractContextManager[str]]

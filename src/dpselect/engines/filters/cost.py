@@ -7,9 +7,10 @@ text of the row a bounded number of times. docs/filters.md has what a reading of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from decimal import Decimal
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.errors import ParameterError

@@ -7,10 +7,11 @@ divisor that is 0, a text that is no number, a date that not every engine has.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
 from dpselect.engines.filters.cost import EQUALS, MAX_LISTED, MAX_POWERS, MIN_HASHED, ORDERS

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.tree import refuse
 
 Piece = tuple[str | None, ...]

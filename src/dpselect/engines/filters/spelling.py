@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.cost import MAX_BYTES
 from dpselect.engines.filters.patterns import Pattern
 

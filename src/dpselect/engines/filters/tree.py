@@ -11,10 +11,11 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from decimal import Decimal
 from typing import NoReturn
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.column_names import MAX_SHOWN_CHARACTERS
 from dpselect.errors import ParameterError
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import NoReturn
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Plain, refuse
 from dpselect.engines.filters.words import parse_day, parse_moment

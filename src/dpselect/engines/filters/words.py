@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.tree import VIEW, refuse
 
 MAX_FILTER_CHARACTERS = 200_000

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from inspect import Parameter, Signature
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.errors import DataError, SourceError
 

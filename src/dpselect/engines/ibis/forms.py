@@ -8,9 +8,9 @@ others are missing. Doubles are only fetched: backends compare 0.0 and -0.0 as t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.ibis.backends import Backend, Value, call
 from dpselect.engines.sources.refused_types import refused_type
 

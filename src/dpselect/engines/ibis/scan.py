@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.ibis import statements
 from dpselect.engines.ibis.backends import Backend, Value, find_backend

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.parameters import Progress
 from dpselect.engines.postgres.address import parse_address, public_address
@@ -16,6 +15,7 @@ from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import psycopg
 
 

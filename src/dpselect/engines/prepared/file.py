@@ -15,11 +15,12 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
 from dpselect._ground.row_bound import RowBound
 from dpselect._ground.temporary import Folder, is_same_file, try_lock

@@ -9,10 +9,9 @@ rows are taken off as they were, added as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.periods import YEARS, Day, periods_between
 from dpselect.draws import SecureDraws, distinct
 from dpselect.engines.duckdb.dialect import compile_plain_key

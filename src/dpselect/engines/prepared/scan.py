@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import ALL, CODES, PreparedFile, Rules

@@ -11,13 +11,16 @@ import errno
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from dpselect._ground.dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Integers: TypeAlias = "npt.NDArray[np.int64]"
 BEFORE_TEXT, AFTER_TEXT = b"   \n", bytes(12)
 """What stands before and after texts of which views are made."""
 CONTIGUOUS, VIEWS = b"u", b"vu"

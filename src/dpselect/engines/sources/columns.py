@@ -9,18 +9,20 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.sources.objects import encode_texts, encode_values
 from dpselect.engines.sources.refused_types import cast_hint, refused_type
 from dpselect.errors import DataError
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Array: TypeAlias = "npt.NDArray[Any]"
 _UNITS = ("s", "ms", "us", "ns")
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect.engines.sources.arrow_texts import AFTER_TEXT, BEFORE_TEXT, Integers, Texts, texts_at
 
-Bytes = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 _LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
+
+from dpselect._ground.dataclass import dataclass
 
 UTF_8 = "utf-8"
 

@@ -8,10 +8,10 @@ for us, because it fails where one text is no UTF-8.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.columns import ScannableColumns
 from dpselect.engines.sources.frames import Frame, stream_of

@@ -10,12 +10,12 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.columns import (
     ScannableColumns,

@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.sources.tables import (
     ICEBERG_SUFFIX,
     SQLITE_SIDE_FILES,

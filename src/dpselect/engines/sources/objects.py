@@ -21,10 +21,9 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect.engines.values import (
     BYTES,
@@ -42,12 +41,15 @@ from dpselect.engines.values import (
     ZONED,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _VALUES_PER_PIECE = 1 << 14
 _INTEGER_LIMIT = 10 ** (MAX_NUMBER_LETTERS - 1)
 _MAX_SURELY_SHORT_LETTERS = (
     MAX_VALUE_BYTES // 4
 )  # letters that take no more bytes than `MAX_VALUE_BYTES`, whatever they are
-EncodedTexts = npt.NDArray[np.object_]
+EncodedTexts: TypeAlias = "npt.NDArray[np.object_]"
 """Python texts, None where nothing can be read: what DuckDB reads as VARCHAR."""
 
 

@@ -15,9 +15,9 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.filters.column_names import make_unique
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.values import MAX_VALUE_BYTES

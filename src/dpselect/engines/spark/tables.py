@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.duckdb.elsewhere import misfit
@@ -23,6 +22,7 @@ from dpselect.engines.sql.port import Int64, SqlType, with_view_declarations
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.keys import Key, key_columns, parameters_of_columns
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import OpenSource

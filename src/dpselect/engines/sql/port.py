@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.errors import SourceError, came
 
-Int64 = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Int64: TypeAlias = "npt.NDArray[np.int64]"
 Row = tuple[Any, ...]
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
 
 
 @dataclass(frozen=True)

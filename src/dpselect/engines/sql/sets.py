@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import CODE_LIMIT, MAX_ROWS, Int64, UserSets, inverse, sets_of
 from dpselect.engines.memory import available_bytes, does_not_fit

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.filter_texts import format_column
 from dpselect.gateway.asked import TEXT_PARAMETERS
 from dpselect.gateway.pages import conditions, words

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.filter_texts import format_column, format_literal
 
 ANY_OF = "any"

@@ -7,7 +7,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -28,6 +28,7 @@ from pydantic import (
 )
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines import Address, SourceKind, parse_type
 from dpselect.errors import ParameterError, came
 from dpselect.ledger import PERIOD_KINDS, clean_name, parse_timezone

@@ -7,7 +7,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from types import NoneType
@@ -16,6 +15,7 @@ from unicodedata import normalize
 
 from pydantic import ValidationError
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
 from dpselect.errors import DpselectError, ParameterError, came, cut
 from dpselect.gateway.settings.kinds import ReadingContext, WrongError

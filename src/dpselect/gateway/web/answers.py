@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.gateway.answers import PaidAnswer
 from dpselect.gateway.pages.words import format_question
 

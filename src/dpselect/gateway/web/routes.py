@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.gateway.settings.kinds import Role
 from dpselect.release import Json
 

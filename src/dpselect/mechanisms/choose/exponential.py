@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import PureDP
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms import gaps

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
 from flint import arb
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, RankedCounts, choose, power, subset

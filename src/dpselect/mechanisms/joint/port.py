@@ -6,11 +6,11 @@ Proof: docs/mechanisms/joint.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, parse_neighbors, single_step
 from dpselect.draws import Draws, secure

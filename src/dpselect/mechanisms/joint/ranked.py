@@ -6,22 +6,25 @@ Proof: docs/mechanisms/joint.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, label_order, parse_candidates, refuse_too_few
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 NEGLIGIBLE = 45.0  # e^-45 < 2^-64: negligible weight is never refined, never dropped
 MOST = 2**53  # counts above are a mistake, and their gaps would not be exact in floats
-Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+Integers: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

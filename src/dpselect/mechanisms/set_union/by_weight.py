@@ -7,12 +7,13 @@ every subset of that size is equally likely (docs/mechanisms/set-union.md). No i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import PairsElsewhere, WeightGroups

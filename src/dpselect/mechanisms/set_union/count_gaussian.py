@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import enclose
 from dpselect.accounting.gaussian_curve import gaussian_delta, smallest_deviation
 from dpselect.aggregates.user_sets import Int64

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import PureDP
 from dpselect.accounting.prices import divergence
 from dpselect.aggregates.user_sets import Int64

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from flint import ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.reals import enclose, upper
 from dpselect.aggregates.user_sets import S, Sets

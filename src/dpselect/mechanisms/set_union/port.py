@@ -6,14 +6,14 @@ Proof: docs/mechanisms/set-union.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.user_sets import Int64, S, Sets
@@ -23,10 +23,13 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
 from dpselect.mechanisms.set_union.rounds import bounded
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 UNIT = 2**30  # weights are integer multiples of 1 / UNIT: their sums are exact in any order
 LARGEST = 2**32  # a cutoff below this keeps integer weights inside 64 bits
 
-Weights = Int64 | npt.NDArray[np.float64]
+Weights: TypeAlias = "Int64 | npt.NDArray[np.float64]"
 Weighed = tuple[Weights, int]
 """A weight for each item code, in this many parts of 1. Weight 0 means that nobody has the item."""
 

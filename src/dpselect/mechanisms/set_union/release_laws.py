@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -18,6 +17,7 @@ from typing import Protocol
 
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Real, enclose, upper
 from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError

@@ -8,17 +8,20 @@ docs/mechanisms/renyi-shaped.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Exp, enclose, lower, upper
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 SURE = 1 - 2.0**-20  # the curve ends here
 MARGIN = 1e-5  # of a budget, left free so that rounding cannot break a condition

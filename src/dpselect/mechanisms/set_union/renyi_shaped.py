@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cache, lru_cache, partial, reduce
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget

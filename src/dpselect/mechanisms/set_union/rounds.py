@@ -8,20 +8,23 @@ to the common ones, is a uniform order of those, so the two runs can be coupled 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Blocks, Int64, S, Sets, UserSets, offsets_of
 from dpselect.draws import Draws, MonotoneProbability, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MOST_USERS = 2**31
 MOST_ITEMS = 2**32

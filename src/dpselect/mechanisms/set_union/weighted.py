@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.accounting.gaussian_curve import smallest_deviation
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, summed

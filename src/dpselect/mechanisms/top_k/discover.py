@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Privacy, PureDP
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of

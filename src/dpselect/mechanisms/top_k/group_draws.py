@@ -10,18 +10,21 @@ decides how long it takes and nothing else (docs/mechanisms/by-group.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.reals import Real, enclose
 from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms.top_k.limited_domain import Terms, until_bottom
 from dpselect.mechanisms.top_k.top_rows import TopRows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 RARE = Fraction(1, 4)  # up to here the bound is worth a draw
 FARTHEST = 2**50  # a bound of more units than this takes the other way

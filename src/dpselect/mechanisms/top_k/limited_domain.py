@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import MAX_INTEGER, Number
 from dpselect._ground.privacy import Neighbors, Privacy, StepsOfPick
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps, parse_neighbors
 from dpselect.accounting.composition import frugal
@@ -17,6 +17,9 @@ from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import whole_counts
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, kw_only=True)

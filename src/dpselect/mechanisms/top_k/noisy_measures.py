@@ -6,10 +6,10 @@ Proof: docs/mechanisms/contributions.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.composition import basic

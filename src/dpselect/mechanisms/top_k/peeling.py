@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, parse_neighbors
 from dpselect.accounting.calibration import plan_of, price

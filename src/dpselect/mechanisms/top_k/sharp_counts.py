@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import ConcentratedUnlessItFails, NoiseSteps, PureDP, SpentSteps, Steps
 from dpselect.accounting.calibration import largest_rho_beside
 from dpselect.accounting.composition import basic, compose, zcdp_to_epsilon

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, Steps
 from dpselect._ground.reals import Exp, enclose, upper

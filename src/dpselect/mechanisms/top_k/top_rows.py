@@ -6,21 +6,23 @@ Proof: docs/mechanisms/limited-domain.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws, Weights
 from dpselect.draws.near import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import CandidateNames, Input, exact_scores, label_order
 
-Indices = npt.NDArray[np.intp]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Indices: TypeAlias = "npt.NDArray[np.intp]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.prices import Price, divergence

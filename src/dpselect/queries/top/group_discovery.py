@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users

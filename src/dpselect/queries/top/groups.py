@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, SpentSteps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced

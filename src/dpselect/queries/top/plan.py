@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.domain import Column, Domain, max_domain_size
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import Privacy, SpentSteps

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, SpentSteps, Steps
 from dpselect.accounting.calibration import priced

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import ctx
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.privacy import BoundedRange
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.prices import divergence

@@ -6,15 +6,15 @@ import datetime
 import decimal
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
@@ -32,6 +32,9 @@ from dpselect.release.release import Release
 from dpselect.release.scale import ALL_ITEMS, Scale
 from dpselect.release.statement import Kind, Statement
 from dpselect.utility.union_accuracy import found_accuracy
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "order")  # those that a statement has

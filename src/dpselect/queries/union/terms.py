@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from dpselect._ground import methods
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.gaussian_curve import Calibration, calibrations

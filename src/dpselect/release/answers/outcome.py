@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release.accuracy import Accuracy, score_interval
 from dpselect.release.groups import Group, Groups, typed_group
 from dpselect.release.release import Item, Kind, Release

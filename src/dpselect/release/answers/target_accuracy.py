@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.release import formatting
 from dpselect.release.accuracy import AS_ASKED, CONFIDENCE_PERCENT, NO_ACCURACY, Accuracy, format_users
 from dpselect.release.release import Release

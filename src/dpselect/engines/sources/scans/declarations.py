@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
 from dpselect._ground.periods import parse_timezone
 from dpselect.errors import ParameterError, came

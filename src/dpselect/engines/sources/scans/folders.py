@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.sources.files import Files
 from dpselect.errors import SourceError

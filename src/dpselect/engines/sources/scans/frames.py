@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.types import OBJECT, validated_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.frames import Frame

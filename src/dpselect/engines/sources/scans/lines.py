@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest_column
 from dpselect.engines.duckdb.types import length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted

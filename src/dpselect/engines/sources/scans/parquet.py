@@ -11,11 +11,11 @@ import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.engines.duckdb.types import ZONED, floor_to_microseconds, length_limited_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source

@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.types import OBJECT

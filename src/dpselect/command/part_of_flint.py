@@ -1,0 +1,42 @@
+"""Lets the command's own process load of python-flint what it uses, in a third of the time.
+
+`import flint` loads forty libraries of matrices, polynomials and finite fields. The names here are taken from the
+modules that define them; for any other name, and where a version has its modules elsewhere, the package is loaded
+whole. The library itself imports python-flint as everybody does, because a program may use it, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["load_flint_in_parts"]
+
+_MODULES = {"arb": "flint.types.arb", "ctx": "flint.pyflint", "fmpq": "flint.types.fmpq"}
+
+
+class _WaitingPackage(ModuleType):
+    """A package whose own code runs when it is asked for a name that is none of these."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _MODULES:
+            try:
+                return getattr(import_module(_MODULES[name]), name)
+            except (ImportError, AttributeError):
+                pass  # a version with other modules
+        self.__class__ = ModuleType  # type: ignore[assignment] # mypy wants a class that is no base
+        spec: Any = self.__spec__
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def load_flint_in_parts() -> None:
+    """Let python-flint wait, unless it has been imported."""
+    spec = find_spec("flint") if "flint" not in sys.modules else None
+    if spec is not None:
+        waiting = module_from_spec(spec)
+        waiting.__class__ = _WaitingPackage
+        sys.modules["flint"] = waiting

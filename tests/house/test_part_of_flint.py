@@ -1,0 +1,54 @@
+"""The command loads a part of python-flint; all of it comes when somebody asks, with the same classes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PARTS = "from dpselect.command.part_of_flint import load_flint_in_parts\nload_flint_in_parts()"
+FEW = "len([name for name in sys.modules if name.startswith('flint.')])"
+BALLS = "from flint import arb, ctx, fmpq\n"
+
+
+def run(code: str) -> str:
+    """What a new process prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def test_balls_load_a_third_of_the_libraries() -> None:
+    few = int(run(f"{PARTS}\n{BALLS}import sys; print({FEW})"))
+    many = int(run(f"{BALLS}import sys; print({FEW})"))
+    assert 0 < 3 * few < many
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import flint; assert flint.fmpz_poly([1, 2]).degree() == 1",
+        "from flint import fmpz_mat; import flint; assert fmpz_mat(2, 2).nrows() == 2",
+        "import flint.types.fmpz_poly, flint; assert flint.types.fmpz_poly.fmpz_poly is flint.fmpz_poly",
+        "import flint; assert flint.__version__",
+    ],
+)
+@pytest.mark.parametrize("order", [f"{BALLS}%s", f"%s\n{BALLS}"], ids=["balls first", "balls last"])
+def test_the_package_is_whole_once_it_is_asked(use: str, order: str) -> None:
+    same = "import flint; assert (flint.arb, flint.ctx, flint.fmpq) == (arb, ctx, fmpq)"
+    run(f"{PARTS}\n{order % use}\n{same}\nassert type(flint) is type(__import__('ast'))")
+
+
+def test_what_was_imported_stays() -> None:
+    run(f"import flint\n{PARTS}\nimport sys; assert sys.modules['flint'] is flint\n{BALLS}assert flint.arb is arb")
+
+
+def test_a_version_with_other_modules_is_loaded_whole() -> None:
+    other = "from dpselect.command import part_of_flint\npart_of_flint._MODULES['arb'] = 'flint.elsewhere'"
+    run(f"{other}\n{PARTS}\n{BALLS}import flint\nassert flint.arb is arb and type(flint) is type(__import__('ast'))")
+
+
+def test_a_name_that_it_lacks_is_an_attribute_error() -> None:
+    lacks = "import flint\ntry:\n flint.no_such_name\nexcept AttributeError as error:\n print(error)"
+    assert run(f"{PARTS}\n{lacks}") == run(lacks) != ""
