@@ -5,7 +5,7 @@ Nothing heavy is imported before it is used: each public name is fetched from it
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # true for type checkers; importing `typing` takes as long as all else that Python does to start
+TYPE_CHECKING = False  # true for type checkers; to import typing takes as long as Python does to start
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
     from dpselect._ground.domain import Column
