@@ -45,7 +45,9 @@ def test_what_was_imported_stays() -> None:
 
 
 def test_a_version_with_other_modules_is_loaded_whole() -> None:
-    other = "from dpselect.command import part_of_flint\npart_of_flint._MODULES['arb'] = 'flint.elsewhere'"
+    other = (
+        "from dpselect.command import part_of_flint\npart_of_flint._PARTS['arb'] = lambda: __import__('flint.other')"
+    )
     run(f"{other}\n{PARTS}\n{BALLS}import flint\nassert flint.arb is arb and type(flint) is type(__import__('ast'))")
 
 

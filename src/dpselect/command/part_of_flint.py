@@ -8,6 +8,7 @@ whole. The library itself imports python-flint as everybody does, because a prog
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
@@ -15,18 +16,20 @@ from typing import Any
 
 __all__ = ["load_flint_in_parts"]
 
-_MODULES = {"arb": "flint.types.arb", "ctx": "flint.pyflint", "fmpq": "flint.types.fmpq"}
+_PARTS = {
+    "arb": lambda: import_module("flint.types.arb").arb,
+    "ctx": lambda: import_module("flint.pyflint").ctx,
+    "fmpq": lambda: import_module("flint.types.fmpq").fmpq,
+}
 
 
 class _WaitingPackage(ModuleType):
     """A package whose own code runs when it is asked for a name that is none of these."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in _MODULES:
-            try:
-                return getattr(import_module(_MODULES[name]), name)
-            except (ImportError, AttributeError):
-                pass  # a version with other modules
+        if name in _PARTS:
+            with suppress(ImportError, AttributeError):  # of a version with other modules
+                return _PARTS[name]()
         self.__class__ = ModuleType  # type: ignore[assignment] # mypy wants a class that is no base
         spec: Any = self.__spec__
         spec.loader.exec_module(self)
