@@ -21,7 +21,6 @@ from dpselect.errors import DataError, ParameterError
 from dpselect.forecast import work
 from dpselect.gateway import demo, turn, views
 from dpselect.gateway import gateway as gateways
-from dpselect.gateway.asked import parse_question
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.settings.kinds import Amount
@@ -310,7 +309,7 @@ def test_no_parameter_makes_a_top_k_read_rows_in_the_window_of_counts(
         plan = Plan.from_dict(asked)
         if work.bound_work(plan, None, "artist", data, 1, True) != work.bound_work(plan, None, "artist", data):
             of_counts.add(name)
-            parse_question(asked, {"plays": data}, lambda _: None).dataset().ask(plan)
+            dps.Dataset(data.source).ask(plan)
     assert of_counts == {"k", "counts", "method", "k_bar", "epsilon", "delta", "within"}
 
 
