@@ -29,7 +29,7 @@ from dpselect.gateway.settings.values import DataSettings, Settings, Sizes
 from dpselect.gateway.sources import has_counts
 from dpselect.gateway.web.desk import SlowRequests
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.plan import Plan
+from dpselect.queries import Plan, plan_class
 from tests.gateway import served
 from tests.gateway.processes import make
 
@@ -265,6 +265,62 @@ def test_a_top_k_whose_bound_is_that_of_counts_reads_no_row(tmp_path: Path, monk
         assert len(dps.Dataset(path).top_k(3, epsilon=50, method=method)) == 3
     with pytest.raises(DataError, match="rows are read"):
         dps.Dataset(path).top_k(3, epsilon=50, by="country")
+
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "k": {"k": 3},
+    "by": {"by": ["country"]},
+    "groups": {"by": ["country"], "groups": ["DE", "FR"]},
+    "max_groups_per_user": {"by": ["country"], "max_groups_per_user": 1},
+    "users": {"by": ["country"], "users": True},
+    "by_weight": {"by_weight": "minutes", "at_most": "10"},
+    "at_most": {"by_weight": "minutes", "at_most": "20"},
+    "weight_unit": {"by_weight": "minutes", "at_most": "10", "weight_unit": "1"},
+    "compared_with": {"compared_with": ["2026-02"]},
+    "lost": {"compared_with": ["2026-02"], "lost": True},
+    "counts": {"counts": True},
+    "measures": {"measures": ["users"], "max_items_per_user": 2},
+    "domain": {"domain": ["artist 1", "artist 2", "artist 3"]},
+    "method": {"method": "limited-domain-sparse"},
+    "k_bar": {"k_bar": 5},
+    "in_engine": {"method": "discover", "in_engine": True},
+    "epsilon": {"epsilon": "30"},
+    "delta": {"delta": "1e-7"},
+    "within": {"within": 9, "epsilon": None},
+    "max_items_per_user": {"max_items_per_user": 2, "counts": True},
+    "exclude": {"exclude": ["artist 1"]},
+}
+
+
+def test_no_parameter_makes_a_top_k_read_rows_in_the_window_of_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = DATA.model_copy(update={"source": str(prepared(tmp_path)), "sizes": Sizes(items=1_000, rows=10**7)})
+
+    def refuse(*_: object) -> None:
+        raise DataError("rows are read")
+
+    monkeypatch.setattr(PreparedScan, "source_rows", refuse)
+    monkeypatch.setattr(PreparedScan, "read_codes", refuse)
+    assert PARAMETERS.keys() == set(plan_class("top_k").fields())
+    of_counts = set()
+    for name, more in PARAMETERS.items():
+        asked = {key: value for key, value in (TOP | {"k": 2, "epsilon": "20"} | more).items() if value is not None}
+        plan = Plan.from_dict(asked)
+        if work.bound_work(plan, None, "artist", data, 1, True) != work.bound_work(plan, None, "artist", data):
+            of_counts.add(name)
+            dps.Dataset(data.source).ask(plan)
+    assert of_counts == {"k", "counts", "method", "k_bar", "epsilon", "delta", "within"}
+
+
+def test_items_to_leave_out_are_looked_up_for_every_row() -> None:
+    few, many = ([f"{number}" for number in range(size)] for size in (2, 10_000))
+    assert seconds() < seconds(exclude=few) < seconds(exclude=many)
+    one_pass, with_list = (
+        work.bound_work(Plan.from_dict(asked), None, "artist", DATA).engine_seconds
+        for asked in (TOP, TOP | {"exclude": few})
+    )
+    assert with_list > 1.05 * one_pass
 
 
 def test_which_data_have_counts(tmp_path: Path) -> None:

@@ -245,8 +245,8 @@ def test_a_door_that_does_work_of_its_own_is_seen(body: str) -> None:
 # What the gateway needs of the library, so that it could be a distribution of its own: the rooms' own doors.
 OF_THE_GATEWAY = {
     "__init__.py", "_ground/dataclass.py", "_ground/parameters.py", "audit/__init__.py", "demo.py",
-    "draws/__init__.py", "engines/__init__.py", "errors.py", "filter_texts.py", "flat.py", "forecast/__init__.py", "ledger/__init__.py", "mcp/__init__.py",
-    "queries/__init__.py", "questions/__init__.py", "release/__init__.py",
+    "draws/__init__.py", "engines/__init__.py", "errors.py", "filter_texts.py", "flat.py", "forecast/__init__.py",
+    "ledger/__init__.py", "mcp/__init__.py", "queries/__init__.py", "questions/__init__.py", "release/__init__.py",
 }  # fmt: skip
 
 

@@ -54,3 +54,47 @@ def test_a_version_with_other_modules_is_loaded_whole() -> None:
 def test_a_name_that_it_lacks_is_an_attribute_error() -> None:
     lacks = "import flint\ntry:\n flint.no_such_name\nexcept AttributeError as error:\n print(error)"
     assert run(f"{PARTS}\n{lacks}") == run(lacks) != ""
+
+
+def test_threads_that_ask_while_another_one_loads_it_get_all_names() -> None:
+    """Twice as many threads as a gateway has; those that ask for a ball need not wait, the others do."""
+    print_failures = """
+import sys, threading
+failures, start = [], threading.Barrier(16)
+def ask(name):
+    start.wait()
+    try:
+        exec(f"from flint import {name}")
+    except Exception as error:
+        failures.append(repr(error))
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=ask, args=(name,)) for name in ["arb", "fmpz_mat", "ctx", "acb"] * 4]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(failures)
+"""
+    assert run(f"{PARTS}\n{print_failures}") == "[]\n"
+
+
+def test_code_of_the_package_that_asks_for_what_it_has_not_defined_yet_fails_as_elsewhere() -> None:
+    early = """
+import sys, types
+from importlib.machinery import ModuleSpec
+class Loader:
+    count = 0
+    def create_module(self, spec): return None
+    def exec_module(self, module):
+        Loader.count += 1
+        if Loader.count == 1: module.later
+        module.later = 1
+from dpselect.command import part_of_flint
+part_of_flint.find_spec = lambda name: ModuleSpec(name, Loader())
+part_of_flint.load_flint_in_parts()
+import flint
+try:
+    flint.later
+except AttributeError as error:
+    print(error)
+print(flint.later, Loader.count, type(flint).__name__)
+"""
+    assert run(early) == "module 'flint' has no attribute 'later' yet\n1 2 module\n"

@@ -2,7 +2,7 @@
 
 The standard library compiles six methods for each class, and for the classes of a small question that takes longer than
 the question itself. Here it compiles `__init__` alone; the other methods are these functions, which know the names of
-the fields. A field of a frozen class can be set once, which `__init__` does.
+the fields. A field of a frozen class can be set once if `__init__` sets it, which it does; no other field can be.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def _methods(cls: Any, *, eq: bool, repr: bool, frozen: bool) -> dict[str, Any]:
         methods["__eq__"] = _eq(values)
         methods["__hash__"] = _hash(values) if frozen else None
     if frozen:
-        methods["__setattr__"], methods["__delattr__"] = _frozen({field.name for field in fields})
+        set_by_init = {field.name for field in fields if field.init or field.default_factory is not dataclasses.MISSING}
+        methods["__setattr__"], methods["__delattr__"] = _frozen(set_by_init)
     return methods
 
 

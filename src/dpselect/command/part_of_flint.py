@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -23,17 +24,39 @@ _PARTS = {
 }
 
 
+_one_thread = RLock()
+
+
 class _WaitingPackage(ModuleType):
-    """A package whose own code runs when it is asked for a name that is none of these."""
+    """A package whose own code runs when it is asked for a name that is none of these.
+
+    Meanwhile other threads get these names as before, and wait for all others.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name in _PARTS:
             with suppress(ImportError, AttributeError):  # of a version with other modules
                 return _PARTS[name]()
-        self.__class__ = ModuleType  # type: ignore[assignment] # mypy wants a class that is no base
-        spec: Any = self.__spec__
-        spec.loader.exec_module(self)
+        with _one_thread:
+            if isinstance(self, _LoadingPackage):
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r} yet")
+            if isinstance(self, _WaitingPackage):
+                self._load()
         return getattr(self, name)
+
+    def _load(self) -> None:
+        spec: Any = self.__spec__
+        self.__class__ = _LoadingPackage
+        try:
+            spec.loader.exec_module(self)
+        except BaseException:
+            self.__class__ = _WaitingPackage
+            raise
+        self.__class__ = ModuleType  # type: ignore[assignment] # mypy wants a class that is no base
+
+
+class _LoadingPackage(_WaitingPackage):
+    """The package while its code runs, in the thread that has the lock."""
 
 
 def load_flint_in_parts() -> None:

@@ -124,9 +124,10 @@ def _engine_work(data: DeclaredData) -> EngineWork:
 def _count_passes(plan: Plan, item: Key) -> int:
     """Count how many times the work of a plain top k is done on each row."""
     by = getattr(plan.question, "by", None)
-    plan_options = (plan.by, plan.totals, plan.measures, plan.compared_periods, plan.facts.max_items_per_user)
+    plan_options = (plan.by, plan.totals, plan.measures, plan.compared_periods)
+    facts = (plan.facts.max_items_per_user, plan.facts.exclude)
     options = (plan.requested_method.in_engine, getattr(by, "sizes", None), plan.chooses_bound)
-    added_passes = sum(map(bool, plan_options + options))
+    added_passes = sum(map(bool, plan_options + facts + options))
     needs_sets = plan.verb == "union" or plan.items_are_pairs or plan.method == "discover"
     items = item if plan.items is None else plan.items
     columns = max(len(key_columns(items)) - 1, 0)
@@ -134,10 +135,11 @@ def _count_passes(plan: Plan, item: Key) -> int:
 
 
 def _draw_seconds(plan: Plan, data: DeclaredData) -> float:
-    """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k."""
+    """Bound the seconds of draws: from items of a domain, groups, numbers of each, and each of k; and of lists."""
     q = getattr(plan.question, "q", ())
     groups, items = _count_groups(plan, data), _domain_size(plan.domain) + (plan.requested_method.k_bar or 0)
-    seconds = ITEM_SECONDS * items + CELL_SECONDS * items * groups + PICK_SECONDS * getattr(plan.question, "k", 0)
+    listed = items + _domain_size(plan.facts.exclude)
+    seconds = ITEM_SECONDS * listed + CELL_SECONDS * items * groups + PICK_SECONDS * getattr(plan.question, "k", 0)
     return seconds + GROUP_SECONDS * groups * len(q)
 
 

@@ -155,6 +155,16 @@ def test_a_class_is_as_the_standard_library_makes_it(cls: Any) -> None:
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=ids)
+def test_what_init_leaves_to_a_default_is_as_frozen_as_the_rest(cls: Any) -> None:
+    """Nothing is put into an instance here but by its own `__init__`."""
+    ours, theirs = both(cls)
+    for name in (*[field.name for field in dataclasses.fields(ours)], "no_field"):
+        first, second = (kind(**arguments(kind, "x")) for kind in (ours, theirs))
+        refused, same = (outcome(lambda name=name, at=at: setattr(at, name, "set")) for at in (first, second))
+        assert (refused, vars(first)) == (same, vars(second)), name
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=ids)
 def test_the_standard_library_works_on_a_class(cls: Any) -> None:
     """Its `replace` changes one field; copies keep every field."""
     ours, theirs = both(cls)
