@@ -30,8 +30,13 @@ from dpselect.errors import DataError, SourceError
 
 _LETTER = re.compile("[A-Za-z]")
 
-_NO_NUMBERS = "('NaN', 'Infinity', '-Infinity', 'nan', '-nan', 'inf', '-inf')"
-"""As Python and JavaScript write them, and as C prints them."""
+_NO_NUMBERS = tuple(
+    sign + form
+    for word in ("NaN", "Inf", "Infinity")
+    for form in (word, word.lower(), word.upper(), word.capitalize())
+    for sign in ("", "-")
+)
+"""As Python and JavaScript write them, and as C prints them; DuckDB reads them in any letters, and keeps these."""
 
 
 def open_lines(files: Files, csv: CsvForm) -> CsvScan | JsonScan:
