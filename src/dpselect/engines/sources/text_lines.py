@@ -72,7 +72,8 @@ def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[by
     with open_file(path) as file:
         start = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         buffer, skipping = b"", header
-        for chunk in chain([start], iter(partial(file.read, size), b"")):
+        for piece in chain([start], iter(partial(file.read, size), b"")):
+            chunk = piece
             while skipping and chunk:
                 _, line_feed, chunk = chunk.partition(b"\n")
                 skipping -= bool(line_feed)
