@@ -168,6 +168,16 @@ def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
             assert ("json_extract_string" in plan) == moved
 
 
+def test_a_line_that_is_no_object_is_not_tried(workspace):
+    """Where one cannot be read, all beside it are read once more: a blank line would be seen by the clock."""
+    lines = b'\n\r\nbad\n[1\n"x\n{"user": 1}\n \t{"user": 2}\n'
+    with streamed(iter([[lines_of(lines)]]), [CONTIGUOUS]) as stream, workspace.registered(stream) as name:
+        sql = f"SELECT v[1] FROM {json_values(name, 'c0', ['user'])}"
+        assert "TRY(" in sql
+        found = workspace.fetch(sql.replace("TRY(", "("))
+    assert found == [(None,)] * 5 + [("1",), ("2",)]
+
+
 @given(st.lists(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3), max_size=40))
 def test_unusual_lines_move_no_other(workspace, rows):
     """A block of usual lines, with others between them that are rewritten or left out, each as if it stood alone."""
