@@ -16,9 +16,10 @@ import dpselect as dps
 from dpselect.command.main import main
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.text_lines import Header, blocks
+from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.inspection.files import _is_record
 from dpselect.inspection.report import inspect
-from dpselect.inspection.text_faults import csv_judge, find_faults, json_judge
+from dpselect.inspection.text_faults import TOO_LONG, csv_judge, find_faults, json_judge
 from tests.engines.test_awkward_rows import counts, texts
 from tests.engines.test_text_lines import CONTENT, records
 from tests.replay.odd_lines import LINES
@@ -211,3 +212,16 @@ def test_escapes_of_whole_characters_are_judged_without_the_engine(text):
 @pytest.mark.parametrize("text", [r"\ud83d", r"\ude00\ud83d", r"\\ud83d\ude00", r"\ud83d\u0041", r"\ud83d\ud83d\ude00"])
 def test_half_of_a_character_is_the_engine_s_to_judge(text):
     assert json_judge(lambda _line: False)(f'{{"v": "{text}"}}') == "not one JSON object"
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("letters", [MAX_VALUE_BYTES // 2, *range(MAX_VALUE_BYTES - 2, MAX_VALUE_BYTES + 3)])
+@pytest.mark.parametrize(("encoding", "letter"), [("utf-8", b"x"), ("cp1252", b"x"), ("cp1252", b"\xe9")])
+def test_the_longest_line_is_that_of_a_question(encoding, letter, letters, mark):
+    """It is measured in UTF-8, which may have more bytes, and without the mark at the start of a file."""
+    Path("x.csv").write_bytes(mark + letter * letters + b"\r\n")
+    read = list(blocks("x.csv", header=0, encoding=encoding))
+    judge = csv_judge(Header(",", ("user",), 0, encoding))
+    assert [fault for _, fault in find_faults("x.csv", judge, header=0, encoding=encoding)] == [
+        None if read else TOO_LONG
+    ]

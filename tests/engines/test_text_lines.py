@@ -9,11 +9,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpselect as dps
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.sources import csv_fields
 from dpselect.engines.sources.arrow_texts import CONTIGUOUS, VIEWS, _alive, lines_of, repeated, streamed
 from dpselect.engines.sources.csv_fields import cut_fields
 from dpselect.engines.sources.scans.lines import json_values
@@ -86,6 +87,8 @@ def records(workspace: Workspace, parts: list[bytes], delimiter: str, width: int
 
 
 @given(CONTENT, st.integers(1, 40), st.integers(1, 40), st.booleans(), st.booleans())
+@example(content=b"1\n" + b"x" * 40, size=40, longest=30, header=False, packed=False)
+@example(content=b"1\n" + b"x" * 30, size=40, longest=31, header=False, packed=False)
 def test_lines_are_those_of_the_file_wherever_reading_stops(tmp_path_factory, content, size, longest, header, packed):
     path = tmp_path_factory.mktemp("lines") / ("x.csv.gz" if packed else "x.csv")
     path.write_bytes(gzip.compress(content) if packed else content)
@@ -165,12 +168,30 @@ def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
             assert ("json_extract_string" in plan) == moved
 
 
+def test_a_line_that_is_no_object_is_not_tried(workspace):
+    """Where one cannot be read, all beside it are read once more: a blank line would be seen by the clock."""
+    lines = b'\n\r\nbad\n[1\n"x\n{"user": 1}\n \t{"user": 2}\n'
+    with streamed(iter([[lines_of(lines)]]), [CONTIGUOUS]) as stream, workspace.registered(stream) as name:
+        sql = f"SELECT v[1] FROM {json_values(name, 'c0', ['user'])}"
+        assert "TRY(" in sql
+        found = workspace.fetch(sql.replace("TRY(", "("))
+    assert found == [(None,)] * 5 + [("1",), ("2",)]
+
+
 @given(st.lists(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3), max_size=40))
 def test_unusual_lines_move_no_other(workspace, rows):
     """A block of usual lines, with others between them that are rewritten or left out, each as if it stood alone."""
     lines = [",".join(row).encode() + b"\n" for row in rows]
     alone = [fields for line in lines for fields in records(workspace, [line], ",", 2)]
     assert records(workspace, [b"".join(lines)] if lines else [], ",", 2) == alone
+
+
+def test_an_unusual_line_that_is_no_record_is_not_cut_again(monkeypatch):
+    """A line of a mebibyte would take as long as hundreds of usual ones: its row would be seen by the clock."""
+    again = []
+    monkeypatch.setattr(csv_fields, "cut_fields", lambda block, *_: again.append(block) or (0, []))
+    cut_fields(b'a,b\n"c",d"e,f\n"g",h"i\n"j"k,l\n"m",n"\n', ",", 2, [0])
+    assert again == [b'a,b\n"g","h""i"\n"m","n"""\n']
 
 
 def test_a_block_without_records_does_not_end_the_rows(workspace):
@@ -244,6 +265,8 @@ def test_files_without_a_header_and_with_a_title(tmp_path: Path) -> None:
         said = {"columns": ["user", "item"], "delimiter": ";", "newlines_in_values": newlines}
         assert asked(path, **said)[-2:] == [("milk", 1), ("tea", 2)]
     assert asked(path, header=False, columns=["user", "item"], delimiter=";", skip=1) == [("milk", 1), ("tea", 1)]
+    path.write_bytes(b"1\n2")  # shorter than a mark of UTF-8
+    assert list(blocks(str(path), header=2)) == []
     path.write_text("exported, by somebody\n\nuser,item\n1,tea\n2,tea\n")
     for newlines in (False, True):
         assert asked(path, skip=2, newlines_in_values=newlines) == [("tea", 2)]
@@ -311,7 +334,7 @@ def test_a_form_makes_another_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["user", "a/b~c", "0", "it's"])
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "nan", "-nan", "-NAN", "inf", "-INF", "Inf"])
 def test_a_number_that_json_does_not_have_is_missing_and_its_name_is_a_text(number, key, tmp_path):
     """Python writes a missing id as NaN: the rows of all people without one would be one person's."""
     users = [*(f'"u{n}"' for n in range(50)), number, number, f'"{number}"', f'["{number}"]', f"[{number}]"]

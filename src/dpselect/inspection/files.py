@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
-from dpselect.engines.sources.scans.lines import is_object, json_values
+from dpselect.engines.sources.scans.lines import json_values
 from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.scans.scan import describe_columns
 from dpselect.engines.sources.text_lines import UNREADABLE, read_header
@@ -73,8 +73,7 @@ def _record_fault(
 
 
 def _is_record(workspace: Workspace, line: str) -> bool:
-    lines = f"(SELECT line FROM (SELECT ? AS line) WHERE {is_object('line')})"
-    sql = f"SELECT count(v) FROM {json_values(lines, 'line', ['v'])}"
+    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line)', 'line', ['v'])}"
     return bool(workspace.fetch(sql, [line])[0][0])
 
 

@@ -27,7 +27,7 @@ def find_faults(
     """Yield the number of each line of a file, from 1, and what is wrong with it."""
     number = 0
     with open_file(path) as file:
-        while line := file.readline(MAX_VALUE_BYTES + 1):
+        while line := file.readline(len(BYTE_ORDER_MARK) + MAX_VALUE_BYTES + 1):
             number += 1
             piece = line
             while not piece.endswith(b"\n") and (piece := file.readline(MAX_VALUE_BYTES)):
@@ -41,9 +41,10 @@ def _fault(line: bytes, judge: Callable[[str], Fault], encoding: str) -> Fault:
     if len(line) >= MAX_VALUE_BYTES:
         return TOO_LONG
     try:
-        return judge(line.decode(encoding))
+        text = line.decode(encoding)
     except UnicodeDecodeError:
         return NOT_UTF8 if encoding == UTF_8 else f"not in {encoding}"
+    return TOO_LONG if encoding != UTF_8 and len(text.encode()) >= MAX_VALUE_BYTES else judge(text)
 
 
 def csv_judge(header: Header) -> Callable[[str], Fault]:

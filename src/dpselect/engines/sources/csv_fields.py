@@ -22,21 +22,23 @@ Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 _LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
 
 
-def split_fields(line: bytes, delimiter: str) -> list[bytes]:
-    """Return the fields of one line as they are written; none where it is not well formed."""
+def split_fields(line: bytes, delimiter: str, width: int | None = None) -> list[bytes]:
+    """Return the fields of one line as they are written; none where it is not well formed, or has not so many."""
     mark = delimiter.encode()
     if not line.startswith(b'"') and mark + b'"' not in line:  # no field starts with a quote
-        return line.split(mark)
-    whole_line, each_field = _patterns(mark)
+        fields = line.split(mark)
+        return fields if width in (None, len(fields)) else []
+    whole_line, each_field = _patterns(mark, width)
     return each_field.findall(mark + line) if whole_line.fullmatch(line) else []
 
 
 @cache
-def _patterns(mark: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+def _patterns(mark: bytes, width: int | None) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Return the patterns of a whole line, and of a field after its delimiter."""
     escaped = re.escape(mark)
     field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + escaped + rb"]*+)"
-    return re.compile(field + rb"(?:" + escaped + field + rb")*+"), re.compile(escaped + rb"(" + field + rb")")
+    times = b"*+" if width is None else b"{%d}+" % (width - 1)
+    return re.compile(field + rb"(?:" + escaped + field + rb")" + times), re.compile(escaped + rb"(" + field + rb")")
 
 
 def cut_fields(block: bytes, delimiter: str, width: int, indices: Sequence[int]) -> tuple[int, list[Texts]]:
@@ -53,7 +55,7 @@ def cut_fields(block: bytes, delimiter: str, width: int, indices: Sequence[int])
         is_cut |= data == _QUOTE
         marks, is_odd, unusual = _pair_quotes(data, np.flatnonzero(is_cut), delimiter)
         if unusual:
-            return cut_fields(_rewritten(text, unusual, delimiter), delimiter, width, indices)
+            return cut_fields(_rewritten(text, unusual, delimiter, width), delimiter, width, indices)
         text, cuts, quotes = _outside_quotes(text, marks, is_odd)
         data = np.frombuffer(text, np.uint8)
     else:
@@ -126,11 +128,14 @@ def _without_letters(data: Bytes, marks: Integers, delimiter: str) -> Integers:
     return kept
 
 
-def _rewritten(text: bytes, unusual: Sequence[tuple[int, int]], delimiter: str) -> bytes:
-    """Return a block whose unusual lines have quotes around each field with a quote, or are left out."""
+def _rewritten(text: bytes, unusual: Sequence[tuple[int, int]], delimiter: str, width: int) -> bytes:
+    """Return a block whose unusual lines have quotes around each field with a quote, or are left out if no record.
+
+    A long line of many fields would take several times as long as one of letters if it were cut once more.
+    """
     parts, rest = [], len(BEFORE_TEXT)
     for start, end in unusual:
-        fields = split_fields(text[start : end - 1], delimiter)
+        fields = split_fields(text[start : end - 1], delimiter, width)
         parts += [text[rest:start], delimiter.encode().join(map(_quoted, fields)), b"\n" if fields else b""]
         rest = end
     return b"".join([*parts, text[rest : -len(AFTER_TEXT)]])

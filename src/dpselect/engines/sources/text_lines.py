@@ -15,6 +15,8 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
 from dpselect._ground.dataclass import dataclass
@@ -68,11 +70,10 @@ def _in_utf8(block: bytes, encoding: str) -> bytes:
 def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[bytes]:
     """Yield blocks that end where lines do. No more than a line that is too long is ever held."""
     with open_file(path) as file:
-        buffer = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-        skipping = header
-        while chunk := file.read(size):
-            if skipping:
-                chunk, buffer = buffer + chunk, b""
+        start = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+        buffer, skipping = b"", header
+        for piece in chain([start], iter(partial(file.read, size), b"")):
+            chunk = piece
             while skipping and chunk:
                 _, line_feed, chunk = chunk.partition(b"\n")
                 skipping -= bool(line_feed)
@@ -83,10 +84,8 @@ def _whole_lines(path: str, header: int, size: int, longest: int) -> Iterator[by
             buffer += chunk[cut:]
             if len(buffer) > longest:
                 buffer, skipping = b"", 1
-        if skipping:
-            buffer = buffer.partition(b"\n")[2]
         if buffer:
-            yield buffer if buffer.endswith(b"\n") else buffer + b"\n"
+            yield buffer + b"\n"
 
 
 def _readable(block: bytes, encoding: str = UTF_8) -> bool:
