@@ -16,7 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from measure import process, table
+from measure import median, process, table
 
 import dpselect as dps
 from dpselect.ledger import Account, Charge, Ledger
@@ -35,9 +35,9 @@ class Lines:
         self.src = src
         self.rows: list[list[object]] = []
 
-    def run(self, case: str, what: str, command: list[str | Path], made: Path | None = None) -> None:
-        """Measure one whole process, and the size of the file that it makes."""
-        cost = process([sys.executable, *command], self.src)
+    def run(self, case: str, what: str, command: list[str | Path], made: Path | None = None, runs: int = 1) -> None:
+        """Measure a whole process, the median of some runs, and the size of the file that it makes."""
+        cost = median([process([sys.executable, *command], self.src) for _ in range(runs)])
         self.rows.append([case, what, *(f"{figure:.3g}" for figure in (cost.cpu, cost.wall, cost.memory)), size(made)])
         print(*self.rows[-1], sep=", ", file=sys.stderr, flush=True)
 
@@ -237,8 +237,7 @@ def additions_case(lines: Lines, folder: Path, options: argparse.Namespace) -> N
     for what, words in (("top 10", ()), ("top 10 of a day", of_one_day), ("at most 10 items", MOST_ITEMS)):
         for name, path in (("grown", grown), ("at once", once)):
             question = command("top", path, "-k", "10", "--epsilon", "1", *words)
-            for _ in range(3):
-                lines.run(case, f"{what}, {name}", question, path)
+            lines.run(case, f"{what}, {name}", question, path, runs=3)
 
 
 MOST_ITEMS = ("--max-items-per-user", "10")
