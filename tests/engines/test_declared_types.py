@@ -15,6 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.sources.columns import to_readable
+from dpselect.engines.values import MAX_VALUE_BYTES
 from dpselect.errors import ParameterError, SourceError
 from tests.engines.opened import DuckDBEngine
 from tests.engines.test_types import top
@@ -170,6 +171,8 @@ def test_a_domain_of_a_list_holds_values_as_a_list_does(domain):
     assert repr(data.choose(domain=domain, epsilon=100).labels) == "[1]"
     with pytest.raises(ParameterError, match="domain must hold values that a column can hold"):
         data.choose(domain=[1, float("nan")], epsilon=1)
+    with pytest.raises(ParameterError, match="or a value over 1 MiB"):
+        data.choose(domain=[1, "x" * (MAX_VALUE_BYTES + 1)], epsilon=1)
 
 
 def test_a_domain_from_a_list_fits_a_column_of_a_type():

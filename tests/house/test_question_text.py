@@ -57,6 +57,7 @@ PRICE = "at epsilon 0.5 and delta 1e-06, from dict with users in user as of one"
         ("top_k", {}, {}, "top 3 of item by number of users"),
         ("top_k", {"by_weight": "minutes"}, {}, "top 3 of item by minutes"),
         ("top_k", {"compared_with": ["2026-10"]}, {}, "top 3 of item by users gained, since 2026-10"),
+        ("top_k", {}, {"during": "2026-10-05"}, "top 3 of item by number of users, during 2026-10-05"),
         ("top_k", {"by": ["country", "age"]}, {}, "top 3 of item by number of users, in every country,age"),
         ("union", {"k": None}, {"item": None, "text": "note"}, "all of note that enough users share"),
         ("choose", {"k": None, "domain": Size(3)}, {}, "the item with most users, of a known domain"),

@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ import dpselect as dps
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.privacy import Neighbors
 from dpselect.release import formatting
+from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.table import display_width
 
@@ -220,6 +222,28 @@ def test_a_long_item_is_shown_whole() -> None:
     lines = str(release(["x" * 500, "y"], [1, 2])).splitlines()
     assert "x" * 500 in lines[3]
     assert len(lines[4]) < 100
+
+
+def test_items_of_a_mebibyte_do_not_fill_a_screen() -> None:
+    """A column may hold values of that size, and an answer is printed by whoever looks at it."""
+    long = "x" * (1 << 20)
+    two = release([f"{long}a", f"{long}b"], [2, 1])
+    printed = str(two)
+    assert printed == repr(two)
+    assert len(printed) < 4_000
+    assert "(values are cut after 1,000 characters: to_pandas(), to_csv(path) have all)" in printed
+    assert "are cut" not in str(release(["x" * 1_000, "y"], [2, 1]))
+    for whole in (two.text, two.explain(), two.to_csv(), two.to_json(), two.to_markdown()):
+        assert f"{long}a" in whole
+        assert f"{long}b" in whole
+    named = release([long])
+    assert len(str(named)) < 4_000
+    assert "are cut" in str(named)
+    assert long in named.text
+    assert len(two._repr_html_()) < 20_000
+    shown = tuple(Group((f"{long}{name}",), Ended.BOTTOM) for name in "ab")
+    empty = replace(release([]), groups=Groups(("country",), shown))
+    assert len(str(empty)) < 4_000
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -176,3 +179,15 @@ def test_charges_that_are_none(parts: tuple[Fraction, Fraction]) -> None:
         Charge(*parts)
     with pytest.raises(ValueError, match="never negative"):
         charge("0.1") - charge("0.2")
+
+
+def test_what_every_question_looks_for_is_found_by_an_index(tmp_path: Path) -> None:
+    """A search of all entries would make each question of an old ledger slower than the one before it."""
+    path = tmp_path / "budget.ledger"
+    Ledger.create(path).close()
+    searches = (sql.RELEASED, sql.FOLLOWERS, sql.ONE_ENTRY, sql.CHAIN_END, sql.QUOTA_AND_DATA, sql.TWO_USED)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in (*searches, sql.PENDING):
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", ["1"] * statement.count("?")).fetchall()
+            assert plan
+            assert not [step for *_, step in plan if step.startswith("SCAN")], statement

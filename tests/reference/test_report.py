@@ -134,6 +134,20 @@ def test_a_record_by_period(tmp_path: Path) -> None:
     assert [one["periods"] for one in found["questions"]] == [["2026-09"], ["2026-09", "2026-10"]]
     assert "50 % of the promise is used in the most used period" in render_page(found)
     assert "one such promise for each" in render_page(found)
+    assert "<td>2026-09, 2026-10</td>" in render_page(found)
+
+
+def test_a_question_about_a_year_of_days_does_not_list_them_on_the_page(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "x") as ledger:
+        ledger.data("plays", 1, 0, period="day", time="day")
+        ledger.grant(BOB, 1, 0)
+        during = parse_periods("day", "day", "2026-01-01..2026-12-31", "UTC")
+        ledger.start(ledger.reserve(BOB, charge("0.25"), question(1), during=during))
+        found: Any = report(ledger, "plays")
+    assert found["questions"][0]["periods"] == list(during.names)
+    (questions,) = re.findall("<h2>Questions</h2>.*?<h2>", render_page(found), re.DOTALL)
+    assert "<td>365 periods from 2026-01-01 to 2026-12-31</td>" in questions
+    assert "2026-05-05" not in questions
 
 
 def test_a_record_that_does_not_add_up_says_so_first(path: Path) -> None:

@@ -65,8 +65,9 @@ def _describe_subject(verb: str, parameters: Mapping[str, Json], data: Mapping[s
 
 
 def _describe_rows(parameters: Mapping[str, Json], data: Mapping[str, Json]) -> str:
-    """Describe groups, compared periods, domain and filter."""
+    """Describe groups, periods, domain and filter."""
     parts = [f"in every {_format_columns(parameters['by'])}"] if parameters.get("by") is not None else []
+    parts += [f"during {_truncate(str(data['during']))}"] if data.get("during") is not None else []
     parts += (
         [f"since {_format_columns(parameters['compared_with'])}"] if parameters.get("compared_with") is not None else []
     )

@@ -22,6 +22,7 @@ th, td { text-align: left; padding: 0.25rem 0.6rem 0.25rem 0; border-bottom: 1px
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } .bad { font-weight: bold; } code { font-size: 0.85em; overflow-wrap: anywhere; }
 """
+_MAX_NAMED_PERIODS = 5  # of one question; a record in JSON names all
 _MAX_LINES = 8  # in the picture; the table lists all periods
 _SIDE_CHANNELS = (
     "The run time and memory of a question depend slightly on the data, so people who must not see the data "
@@ -135,7 +136,7 @@ def _render_questions(questions: Sequence[Mapping[str, Any]]) -> str:
     if not questions:
         return "<p>No questions yet.</p>"
     rows = [
-        dict(question) | {"question": question["question"] or "", "periods": ", ".join(question["periods"])}
+        dict(question) | {"question": question["question"] or "", "periods": _format_periods(question["periods"])}
         for question in questions
     ]
     columns = (
@@ -152,6 +153,13 @@ def _render_questions(questions: Sequence[Mapping[str, Any]]) -> str:
         "repeats",
     )
     return _render_table("", rows, columns)
+
+
+def _format_periods(names: Sequence[str]) -> str:
+    """Format the periods of a question: of very many only the first and the last."""
+    if len(names) <= _MAX_NAMED_PERIODS:
+        return ", ".join(names)
+    return f"{len(names):,} periods from {names[0]} to {names[-1]}"
 
 
 def _render_verification(verification: Mapping[str, Any]) -> str:

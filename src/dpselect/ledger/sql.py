@@ -59,8 +59,10 @@ SELECT {ENTRY} FROM entry WHERE number > ? AND kind = 'hold' AND NOT EXISTS (
     SELECT 1 FROM entry AS later WHERE later.kind IN ('settle', 'return') AND later.refers_to = entry.number
 ) ORDER BY number LIMIT {PAGE_SIZE}
 """
+# SQLite takes the index `entry_closes` only where its own condition is repeated; else every question reads all entries.
 RELEASED = """
-SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
+SELECT s.number FROM entry r
+JOIN entry s ON s.kind IN ('settle', 'return') AND s.kind = 'settle' AND s.refers_to = r.number
 WHERE r.kind = 'hold' AND r.question_hash = ? AND r.dataset = ? AND r.question = ?
 AND s.release IS NOT NULL ORDER BY s.number DESC LIMIT 1
 """

@@ -43,6 +43,8 @@ def _is_named(release: ShownRelease) -> bool:
     """Return whether the headline names the one item, and a table would show nothing else."""
     if len(release.items) != 1 or release.groups is not None or release.counted or release.kind is Kind.SET:
         return False
+    if formatting.printed(release.items[0].item) != formatting.text(release.items[0].item):
+        return False  # only the table says that it is cut, and where all of it is
     return release.complete and "compared_with" not in release.privacy.parameters
 
 

@@ -20,6 +20,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 MAX_LISTED_VALUES = 5  # values that a sentence lists
 MAX_ITEM_LENGTH = 40  # characters of an item in a sentence
+MAX_PRINTED_LENGTH = 1_000  # characters of a value that a print shows
 MAX_WHOLE_FLOAT = 10**15  # up to here a whole float has all its digits
 MAX_SAFE_INTEGER = (
     2**53 - 1
@@ -94,8 +95,17 @@ def text(value: object) -> str:
 
 def brief(value: object) -> str:
     """Format a value for a sentence, cut if it is very long."""
-    full_text = text(value)
-    return full_text if len(full_text) <= MAX_ITEM_LENGTH else f"{full_text[: MAX_ITEM_LENGTH - 1]}…"
+    return cut(text(value), MAX_ITEM_LENGTH)
+
+
+def printed(value: object) -> str:
+    """Format a value for a print, whole unless it would fill the screen."""
+    return cut(text(value), MAX_PRINTED_LENGTH)
+
+
+def cut(full_text: str, length: int) -> str:
+    """Return a text, cut if it is longer."""
+    return full_text if len(full_text) <= length else f"{full_text[: length - 1]}…"
 
 
 def number(value: Fraction | float) -> str:

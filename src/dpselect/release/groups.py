@@ -108,7 +108,7 @@ class Groups:
         if short_count:
             sentence += f", {short_count:,} of them with fewer items than asked for: {NO_OTHER}"
         if empty_count:
-            names = [", ".join(map(formatting.text, group.values)) for group in empty_groups[:MAX_NAMED_GROUPS]]
+            names = [", ".join(map(formatting.brief, group.values)) for group in empty_groups[:MAX_NAMED_GROUPS]]
             ending = f", and {empty_count - MAX_NAMED_GROUPS:,} more" if empty_count > MAX_NAMED_GROUPS else ""
             separator = "; " if len(self.columns) > 1 else ", "
             sentence += f"{'; ' if short_count else ', '}{empty_count:,} with no item that could be released: "

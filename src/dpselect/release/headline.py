@@ -15,7 +15,7 @@ from dpselect.release.statement import FROM_ZERO, Kind
 
 def brief_headline(release: ShownRelease) -> str:
     """Return the headline for a print, and what it does not say about missing items or groups."""
-    headline = describe_result(release, formatting.text)
+    headline = describe_result(release, formatting.printed)
     if release.groups is not None:
         listed = release.privacy.parameters.get("groups_listed")
         return headline if listed else f"{headline} A group that is not shown may still have users."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpselect.release.panels import Mark
     from dpselect.release.table import Leaflet, TextTable
 
-MAX_TEXT_LENGTH = 200  # characters of a label or a line that a notebook shows; `print` shows all
+MAX_TEXT_LENGTH = 200  # characters of a label or a line that a notebook shows; `print` shows more
 BAR_WIDTH, BAR_HEIGHT = 120, 14  # of a bar
 
 # Notebooks and documentation pages have styles for all tables, which two classes more than theirs outweigh.
@@ -156,7 +156,7 @@ def _cell(value: object, scope: str, *, left: bool, rows: int = 1) -> str:
 
 def _short(label: str) -> str:
     """Escape a label, and cut it if it is very long."""
-    return escape(label if len(label) <= MAX_TEXT_LENGTH else f"{label[: MAX_TEXT_LENGTH - 1]}…")
+    return escape(formatting.cut(label, MAX_TEXT_LENGTH))
 
 
 # ---- its bars ---------------------------------------------------------------------------------------------

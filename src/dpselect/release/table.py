@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from dpselect.release.panels import Mark
     from dpselect.release.statement import Item
 
+HAVE_ALL = "to_pandas(), to_csv(path) have all"
 HEAD_ROWS = 20  # rows of a long table that are shown
 MAX_WHOLE_ROWS = 30  # rows; a table up to here is shown whole
 MAX_COLUMNS, MIN_COLUMNS = 100, 40  # columns of a terminal that text is broken at
 MARKDOWN_MARKS = re.compile(
     r"[\\`*_\[\]<>|~&#$@]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 )  # what Markdown, or GitHub's, may read as more than itself
-MAX_ITEM_WIDTH = 60  # a longer one is shown whole; it only does not push the counts of the others to the right
+MAX_ITEM_WIDTH = 60  # columns of the terminal; a longer one does not push the counts of the others to the right
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,11 @@ class TextTable:
         columns = {name: cells[:rows] for name, cells in self.columns.items()}
         return replace(self, columns=columns, starts=self.starts[:rows], bars=bars)
 
-    def text(self) -> str:
-        """Format the table for a terminal: numbers and their heads to the right."""
+    def text(self, longest: int | None = None) -> str:
+        """Format the table for a terminal: numbers and their heads to the right, cells cut to a longest or whole."""
         cells = {name: [format_cell(value) for value in self._column_cells(name)] for name in self.columns}
+        if longest is not None:
+            cells = {name: [formatting.cut(cell, longest) for cell in column] for name, column in cells.items()}
         heads = {name: formatting.text(name) for name in cells}
         widths = {name: min(max(map(display_width, [heads[name], *cells[name]])), MAX_ITEM_WIDTH) for name in cells}
         rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
@@ -74,6 +77,12 @@ class TextTable:
             "  ".join(self._pad(cell, name, widths[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
             for row in rows
         )
+
+    def cut_note(self, longest: int) -> list[str]:
+        """Return a note on cells that `text` cuts, if there are any."""
+        columns = map(self._column_cells, self.columns)
+        is_cut = any(len(format_cell(value)) > longest for cells in columns for value in cells)
+        return [f"(values are cut after {longest:,} characters: {HAVE_ALL})"] if is_cut else []
 
     def markdown(self) -> str:
         """Format the table in GitHub's Markdown, in which whatever a name holds is shown and does nothing."""
@@ -168,7 +177,7 @@ class Leaflet:
     def hidden_rows_note(self, rows: int | None) -> list[str]:
         """Return a note on how many rows are hidden, if any are."""
         hidden = self._hidden(rows)
-        return [f"... and {hidden:,} more: to_pandas(), to_csv(path) have all"] if hidden else []
+        return [f"... and {hidden:,} more: {HAVE_ALL}"] if hidden else []
 
     def _hidden(self, rows: int | None) -> int:
         return 0 if rows is None or len(self.table) <= MAX_WHOLE_ROWS else len(self.table) - rows
@@ -178,7 +187,9 @@ class Leaflet:
         if not len(self.table):
             return []
         remark_lines = [wrap_text(self.remark)] if self.remark else []
-        return ["\n".join([self.first(rows).text(), *self.hidden_rows_note(rows), *remark_lines])]
+        table, longest = self.first(rows), None if rows is None else formatting.MAX_PRINTED_LENGTH
+        cut_note = table.cut_note(longest) if longest is not None else []
+        return ["\n".join([table.text(longest), *self.hidden_rows_note(rows), *cut_note, *remark_lines])]
 
     def _opening_lines(self) -> list[str]:
         headline_lines = [wrap_text(f"{self.headline} {self.certainty}".rstrip())] if self.headline else []

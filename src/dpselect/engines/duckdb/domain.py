@@ -27,7 +27,7 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import EncodedTexts, encode_values
 from dpselect.engines.sources.scans.scan import RequestedColumns, describe_columns
 from dpselect.engines.sql.port import SqlType
-from dpselect.engines.values import INFINITY, MINUS_INFINITY
+from dpselect.engines.values import INFINITY, MAX_VALUE_BYTES, MINUS_INFINITY
 from dpselect.errors import DataError, ParameterError
 
 _NUMBER_TYPES = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
@@ -103,7 +103,7 @@ def to_object_forms(items: list[object]) -> EncodedTexts:
     """Return public values in the form that those of a column without a declared type have; each must have one."""
     forms = encode_values(items)
     if any(form in (None, INFINITY, MINUS_INFINITY) for form in forms):
-        invalid_values = "NaN, an infinity, or text that is not Unicode"
+        invalid_values = f"NaN, an infinity, text that is not Unicode, or a value over {MAX_VALUE_BYTES >> 20} MiB"
         raise ParameterError("domain", "hold values that a column can hold", invalid_values)
     return forms
 
