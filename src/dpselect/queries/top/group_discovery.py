@@ -112,9 +112,9 @@ class FoundTopByGroup(FoundTop):
         true_counts = users[np.concatenate(ranked)].tolist() if ranked else []
         noisy = iter(noisy_counts(counter, true_counts, draws, list(map(len, ranked))))
         items: list[DrawnItem] = []
-        for found, codes in zip(found_groups, ranked, strict=True):
+        for found, best in zip(found_groups, ranked, strict=True):
             labels = dict(zip(found.codes.tolist(), found.items, strict=True))
-            items += [DrawnItem(labels[code], next(noisy), found.group) for code in codes.tolist()]
+            items += [DrawnItem(labels[code], next(noisy), found.group) for code in best.tolist()]
         groups = tuple(
             self._group(values, len(discovered[group_key].codes) if group_key in discovered else 0)
             for group_key, values in groups_shown.items()
