@@ -212,13 +212,13 @@ def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None
 
 def test_contents_are_added_once_by_whatever_name(tmp_path: Path) -> None:
     first, second = write(tmp_path, 0), write(tmp_path, 1)
-    with pytest.raises(dps.ParameterError, match=r"source must be files that are not in .*0\.csv.* listed twice$"):
-        prepare([first, first], to=tmp_path / "data.prepared", **RULES)
-    assert not (tmp_path / "data.prepared").exists()
-    prepare(first, to=tmp_path / "data.prepared", **RULES)
     copy = Path(shutil.copy(first, tmp_path / "copy.csv"))
+    with pytest.raises(dps.ParameterError, match=r"source must be files that are not in .*csv.* listed twice$"):
+        prepare([first, copy], to=tmp_path / "data.prepared", **RULES)
+    assert not (tmp_path / "data.prepared").exists()
+    prepare([first, first], to=tmp_path / "data.prepared", **RULES)  # one file
     first.touch()
-    for path in (first, copy, [second, copy], [second, second]):
+    for path in (first, copy, [second, copy], [second, Path(shutil.copy(second, tmp_path / "another.csv"))]):
         with pytest.raises(dps.ParameterError, match=r"source must be files that are not in these data yet, got .*csv"):
             prepare(path, to=tmp_path / "data.prepared", add=True)
     assert asked(tmp_path / "data.prepared", "all") == right("all", 0)

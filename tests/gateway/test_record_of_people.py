@@ -50,7 +50,9 @@ def test_the_record_says_so(decided: tuple[Served, Path]) -> None:
     assert [one["approved_by"] for one in plays["questions"]] == [None]
     (question,) = visits["questions"]
     assert question["approved_by"] == "olga"
-    assert question["question"].startswith("top 2 of artist by number of users, at epsilon 0.25 and delta ")
+    assert question["question"].startswith(
+        "top 2 of artist by number of users, during 2026-09, at epsilon 0.25 and delta "
+    )
     assert question["question"].endswith(", from plays.parquet with users in user")
     page = served.http.get("/record/visits", headers={**served.headers("cleo"), "Accept": "text/html"}).text
     assert "approved by</th>" in page
