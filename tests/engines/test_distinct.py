@@ -109,3 +109,13 @@ def test_whole_numbers_are_sorted_by_group(monkeypatch, kind):
             found = engine.top_by(10, 3)
         assert len(calls) == times
         assert found.sizes.tolist() == [7, 7, 7]
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_rows_with_a_missing_number_stay(workspace, column, share):
+    """They are neither inside a window nor outside it; no row decides whether those of others stay."""
+    random = np.random.default_rng(7)
+    columns = {name: pa.array(random.integers(0, 30, 500)) for name in COLUMNS}
+    columns[column] = pa.array(columns[column].to_pylist(), mask=random.random(500) < share)
+    compare(workspace, columns)

@@ -65,7 +65,7 @@ def store_distinct(workspace: Workspace, rows: OpenRows, columns: Sequence[str],
     windows = None
     if all(base_type(column_type) in SMALL_INTEGERS for column_type in types):
         windows = _choose_windows(workspace, kept_table, row_count, columns)
-    outside = "" if windows is None else f" WHERE NOT ({_is_inside(windows)})"
+    outside = "" if windows is None else f" WHERE ({_is_inside(windows)}) IS NOT TRUE"
     for made, selected in (
         (table, f"{column_list} FROM {kept_table}{outside}"),
         (leading_table, f"{leading_list} FROM {table}"),
@@ -127,7 +127,7 @@ def _choose_windows(workspace: Workspace, table: str, row_count: int, columns: S
     quantiles = ", ".join(f"quantile_disc({column}, [{SAMPLED}, {1 - SAMPLED}])" for column in columns)
     step = max(1, row_count // SAMPLE_SIZE)
     row = workspace.fetch_unguarded(f"SELECT {quantiles} FROM {table} WHERE rowid % {step} = 0")[0]
-    if row[0] is None:
+    if None in row:
         return None
     bits = [int(high - low + 1).bit_length() for low, high in row]
     spare_bits = (PACKED_BITS - sum(bits)) // len(columns)

@@ -215,7 +215,7 @@ def _without_no_numbers(value: str, line: str, key: str) -> str:
 
     A missing number is NaN in Python, which writes it so: the rows of all whose id is missing would be one person's.
     """
-    is_number = f"json_type({line}, {_pointer(key)}) = 'DOUBLE'"
+    is_number = f"TRY(json_type({line}, {_pointer(key)})) = 'DOUBLE'"
     return f"CASE WHEN {value} IN {_NO_NUMBERS} THEN CASE WHEN {is_number} THEN NULL ELSE {value} END ELSE {value} END"
 
 
