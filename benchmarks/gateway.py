@@ -126,6 +126,12 @@ class Analyst:
         length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         return int(head[9:12]), await reader.readexactly(int(length))
 
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
     async def ask(self, number: int, *, new: bool = False) -> dict[str, float | bool]:
         """A question, until its answer is read; how long that took, and until it was taken."""
         async with self._free:

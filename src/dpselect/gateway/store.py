@@ -46,7 +46,7 @@ class Jobs:
         self.process_id: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
         self._served: dict[str, float] = {}  # when the last question of each person began
-        self._grace = _GRACE if isinstance(location, str) else 0.0
+        self._grace = _GRACE if self.is_shared else 0.0
         self._store: Store = self._open()
 
     def _open(self) -> Store:
@@ -74,6 +74,11 @@ class Jobs:
                     yield self._store
             else:
                 yield self._store
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may keep questions here too; a file belongs to one alone."""
+        return isinstance(self._location, str)
 
     def close(self) -> None:
         """Close the file or the connection."""

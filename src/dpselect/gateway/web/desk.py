@@ -93,7 +93,7 @@ async def run_for_person(request: Request, action: Callable[..., V], *arguments:
 # ---- waiting for a question ------------------------------------------------------------------------------------------
 
 
-SECONDS_BETWEEN_OTHERS = 0.5  # seconds between two looks, for questions that another process runs
+SECONDS_BETWEEN_OTHERS = 0.5  # seconds between two looks, for questions that another process may run
 MAX_WAIT_SECONDS = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
 
@@ -104,6 +104,7 @@ class Bell:
     def __init__(self, gateway: Gateway) -> None:
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self._loop = asyncio.get_running_loop()
+        self._longest = SECONDS_BETWEEN_OTHERS if gateway.jobs.is_shared else MAX_WAIT_SECONDS
         gateway.watch(self._notify)
 
     def _notify(self, number: str) -> None:
@@ -114,25 +115,32 @@ class Bell:
         for event in self._waiting.get(number, ()):
             event.set()
 
-    async def change(self, number: str, seconds: float) -> None:
-        """Wait until the question changes, for so many seconds at most."""
+    @contextlib.contextmanager
+    def listening(self, number: str) -> Iterator[asyncio.Event]:
+        """Yield an event that is set at each change of a question."""
         event = asyncio.Event()
         self._waiting[number].add(event)
         try:
-            await asyncio.wait_for(event.wait(), seconds)
-        except TimeoutError:
-            return
+            yield event
         finally:
             self._waiting[number].discard(event)
             if not self._waiting[number]:
                 del self._waiting[number]
 
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        """Wait until an event is set, for so many seconds at most, or until another process may have changed more."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), min(seconds, self._longest))
+
 
 async def wait_until_ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
     """Return the job when it has ended, or as it is after so many seconds."""
     deadline = time.monotonic() + min(seconds, MAX_WAIT_SECONDS)
-    job = await look()
-    while job["state"] not in FINAL and (left := deadline - time.monotonic()) > 0:
-        await bell.change(number, min(left, SECONDS_BETWEEN_OTHERS))
-        job = await look()
-    return job
+    with bell.listening(number) as changed:  # before the first look, so that no change falls between
+        while True:
+            changed.clear()
+            job = await look()
+            left = deadline - time.monotonic()
+            if job["state"] in FINAL or left <= 0:
+                return job
+            await bell.wait(changed, left)
