@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
+from typing import Any
 
 from dpselect._ground.dataclass import dataclass
 from dpselect.audit.question_text import summarize
-from dpselect.audit.sums import Sums, replay
+from dpselect.audit.sums import Question, Sums, replay
 from dpselect.errors import LedgerError
-from dpselect.ledger import ALWAYS, Account, Charge, DataAccount, Entry, EntryKind, Ledger, Standing, Usage
+from dpselect.ledger import ALWAYS, Account, DataAccount, Entry, EntryKind, Ledger, Standing, Usage
 from dpselect.release.formatting import Json
 
 STATE_SENTENCES = {
@@ -26,35 +27,24 @@ STATE_SENTENCES = {
 
 
 @dataclass
-class _QuestionRecord:
-    """A question as far as the entries record it."""
-
-    entry: Entry
-    state: EntryKind
-    share: Fraction | None
-    charge: Charge
-    repeats: int = 0
-
-
-@dataclass
 class _Record:
     """The record of one data set, gathered entry by entry."""
 
     dataset: str
     sums: Sums = field(default_factory=Sums)
     changes: list[dict[str, Json]] = field(default_factory=list)
-    questions: dict[int, _QuestionRecord] = field(default_factory=dict)
+    questions: dict[int, dict[str, Any]] = field(default_factory=dict)
     used: list[dict[str, Json]] = field(default_factory=list)
 
-    def add(self, entry: Entry, question_entry: Entry, sums: Sums) -> None:
-        """Add the next entry, of the question that `question_entry` asked, and the sums after it."""
+    def add(self, entry: Entry, question: Question, sums: Sums) -> None:
+        """Add the next entry, its question, and the sums after it."""
         self.sums = sums
         if entry.kind in (EntryKind.CONTINUES, EntryKind.CLOSED):
             event = "closed, and continued in" if entry.kind is EntryKind.CLOSED else "continued from"
             self.changes.append({"when": entry.at, "what": f"{event} {entry.chain}", "epsilon": None, "delta": None})
         if entry.account.dataset != self.dataset:
             return
-        question = self.questions.get(question_entry.number)
+        row = self.questions.get(question.number)
         match entry.kind:
             case EntryKind.DATA:
                 self._change(entry, f"promised to {entry.data_account.unit}")
@@ -62,18 +52,24 @@ class _Record:
                 granter = "" if entry.by is None else f" by {entry.by}"
                 self._change(entry, f"granted to {entry.account.analyst}{granter}")
             case EntryKind.HOLD | EntryKind.REFUSED:
-                self.questions[entry.number] = _QuestionRecord(entry, entry.kind, self._share(entry), entry.charge)
-            case EntryKind.REPEAT if question is not None:
-                question.repeats += 1
-            case EntryKind.READ | EntryKind.SETTLE | EntryKind.RETURN if question is not None:
-                question.state = entry.kind
+                self.questions[entry.number] = _question_row(entry) | self._cost_cells(entry)
+            case EntryKind.REPEAT if row is not None:
+                row["repeats"] += 1
+            case EntryKind.READ | EntryKind.SETTLE | EntryKind.RETURN if row is not None:
+                row["state"] = STATE_SENTENCES[entry.kind]
                 if entry.kind is not EntryKind.READ:
-                    question.charge, question.share = entry.charge, self._share(entry)
-        self._add_usage(entry, question_entry)
+                    row |= self._cost_cells(entry)
+        self._add_usage(entry, question)
 
     def _change(self, entry: Entry, event: str) -> None:
         epsilon, delta = float(entry.charge.epsilon), float(entry.charge.delta)
         self.changes.append({"when": entry.at, "what": event, "epsilon": epsilon, "delta": delta})
+
+    def _cost_cells(self, entry: Entry) -> dict[str, Json]:
+        """Return what a question costs by its latest entry, and the share of the promise that this is."""
+        share = self._share(entry)
+        cost = {"epsilon": float(entry.charge.epsilon), "delta": float(entry.charge.delta)}
+        return {**cost, "share": None if share is None else float(share)}
 
     def _share(self, entry: Entry) -> Fraction | None:
         """Return what a charge takes of the promise: what is used with it less what is used without, at that moment.
@@ -94,12 +90,12 @@ class _Record:
         """Return what all analysts used in a period."""
         return self.sums.used.get((Account.for_everybody(self.dataset), period), Usage())
 
-    def _add_usage(self, entry: Entry, question_entry: Entry) -> None:
+    def _add_usage(self, entry: Entry, question: Question) -> None:
         """Record how much is used after the entry, in each period that it changed."""
         data = self.sums.data.get(self.dataset)
         if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
-        for period in question_entry.parts if entry.kind is not EntryKind.DATA else self.periods():
+        for period in question.periods if entry.kind is not EntryKind.DATA else self.periods():
             share = data.promise.limits.part(self._used_by_all(period).total.as_spent)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(share)})
 
@@ -117,12 +113,12 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
     """Return the record as JSON types; LedgerError if nothing was promised about such data."""
     data = ledger.data_account(dataset)
     record = _Record(dataset)
-    for entry, question_entry, sums in replay(ledger.entries()):
-        record.add(entry, question_entry, sums)
+    for entry, question, sums in replay(ledger.entries()):
+        record.add(entry, question, sums)
     problems: list[Json] = [*ledger.verify()]
     promise = data.promise
     standings = [standing for standing in ledger.all_standings() if standing.account.dataset == dataset]
-    questions: list[Json] = [_question_row(question) for question in record.questions.values()]
+    questions: list[Json] = [*record.questions.values()]
     changes: list[Json] = [*record.changes]
     return {
         "dataset": dataset,
@@ -167,8 +163,8 @@ def _analyst_row(standing: Standing) -> dict[str, Json]:
     return {"analyst": name, "period": period, **amounts, "left": float(standing.left)}
 
 
-def _question_row(question: _QuestionRecord) -> dict[str, Json]:
-    entry = question.entry
+def _question_row(entry: Entry) -> dict[str, Any]:
+    """Return the row of a question that was asked just now; its cells are in the order of the page."""
     return {
         "number": entry.number,
         "when": entry.at,
@@ -176,11 +172,11 @@ def _question_row(question: _QuestionRecord) -> dict[str, Json]:
         "question": None if entry.question is None else summarize(entry.question),
         "approved_by": entry.by,
         "periods": [period for period in entry.parts if period],
-        "state": STATE_SENTENCES[question.state],
-        "epsilon": float(question.charge.epsilon),
-        "delta": float(question.charge.delta),
-        "share": None if question.share is None else float(question.share),
-        "repeats": question.repeats,
+        "state": STATE_SENTENCES[entry.kind],
+        "epsilon": None,
+        "delta": None,
+        "share": None,
+        "repeats": 0,
     }
 
 

@@ -50,9 +50,9 @@ def draw_picture(lines: Mapping[str, Sequence[SpentSoFar]], x_label: str = "entr
 def plot(ledger: Ledger, *, analyst: str | None, data: str | None, ax: Axes | Iterable[Axes] | None) -> Picture:
     """Draw a line for the data and one for every analyst; in each period, where the data have periods."""
     lines: dict[str, list[SpentSoFar]] = {}
-    for entry, question_entry, sums in replay(ledger.entries()):
+    for entry, question, sums in replay(ledger.entries()):
         is_selected = analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
-        for period in question_entry.parts if is_selected and (entry.question or entry.refers_to) else ():
+        for period in question.periods if is_selected and (entry.question or entry.refers_to) else ():
             standing = sums.standing(entry.account, period)
             if standing is None:
                 continue

@@ -2,25 +2,75 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from dpselect._ground.dataclass import dataclass
 from dpselect.ledger import ALWAYS, ZERO, Account, Charge, DataAccount, Entry, EntryKind, Standing, Usage
 
-_NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
 
+@dataclass(frozen=True)
+class Question:
+    """The question that an entry is about: the number of the entry that asked it, its periods, and its text if open.
 
-def replay(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Entry, Sums]]:
-    """Yield each entry, the one that asked its question, and the sums after it.
-
-    An entry that belongs to no question is its own. What is wrong with an entry is left to `verify`.
+    An entry that is about no question is its own.
     """
-    sums, questions = Sums(), dict[int, Entry]()
+
+    number: int
+    periods: Sequence[str]
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class _OpenHold:
+    account: Account | None
+    parts: Mapping[str, Charge]
+    text: str | None = None
+
+
+_NOTHING_OPEN = _OpenHold(None, {})
+
+
+def replay(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Question, Sums]]:
+    """Yield each entry, its question, and the sums after it; keep none of the entries.
+
+    What is wrong with an entry is left to `verify`.
+    """
+    sums = Sums()
     for entry in entries:
+        question = sums.find_question(entry)
         for _ in sums.problems(entry):
             pass
-        questions[entry.number] = questions.get(entry.refers_to or 0, entry)
-        yield entry, questions[entry.number], sums
+        yield entry, question, sums
+
+
+class _Settlements:
+    """Settlements in the order of their numbers, in 24 bytes each: any may be repeated later, and there are many."""
+
+    def __init__(self) -> None:
+        self._numbers, self._holds, self._subject_indexes = array("q"), array("q"), array("q")
+        self._subjects: list[tuple[str, tuple[str, ...]]] = []  # data set and periods, each pair once
+        self._index_by_subject: dict[tuple[str, tuple[str, ...]], int] = {}
+
+    def add(self, entry: Entry, periods: Iterable[str]) -> None:
+        """Add the next settlement, of a question about these periods."""
+        subject = (entry.account.dataset, tuple(periods))
+        if subject not in self._index_by_subject:
+            self._index_by_subject[subject] = len(self._subjects)
+            self._subjects.append(subject)
+        self._numbers.append(entry.number)
+        self._holds.append(entry.refers_to or 0)
+        self._subject_indexes.append(self._index_by_subject[subject])
+
+    def find(self, number: int) -> tuple[str, Question] | None:
+        """Return the data set and the question of the settlement with this number; None if there is none."""
+        position = bisect_left(self._numbers, number)
+        if position == len(self._numbers) or self._numbers[position] != number:
+            return None
+        dataset, periods = self._subjects[self._subject_indexes[position]]
+        return dataset, Question(self._holds[position], periods)
 
 
 class Sums:
@@ -30,9 +80,9 @@ class Sums:
         self.data: dict[str, DataAccount] = {}
         self.granted: dict[Account, Charge] = {}
         self.used: defaultdict[tuple[Account, str], Usage] = defaultdict(Usage)
-        self._open_holds: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
+        self._open_holds: dict[int, _OpenHold] = {}
         self._unread_holds: set[int] = set()
-        self._settlements: dict[int, str] = {}
+        self._settlements = _Settlements()
         self._asked_datasets: set[str] = set()
 
     def standing(self, account: Account, period: str) -> Standing | None:
@@ -42,6 +92,15 @@ class Sums:
             return None
         own_usage, all_usage = (self.used.get((owner, period), Usage()) for owner in (account, account.everybody))
         return Standing(account, data, granted, own_usage, all_usage, period)
+
+    def find_question(self, entry: Entry) -> Question:
+        """Return the question of the next entry, before it is added."""
+        number = entry.refers_to or 0
+        hold = self._open_holds.get(number)
+        if hold is not None:
+            return Question(number, tuple(hold.parts), hold.text)
+        _, question = self._settlements.find(number) or ("", Question(entry.number, tuple(entry.parts), entry.question))
+        return question
 
     def problems(self, entry: Entry) -> Iterator[str]:
         """Add the entry, and yield what is wrong with it after the earlier ones."""
@@ -61,7 +120,8 @@ class Sums:
             case EntryKind.REPEAT:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
-                if self._settlements.get(entry.refers_to or 0) != entry.account.dataset:
+                dataset, _ = self._settlements.find(entry.refers_to or 0) or (None, None)
+                if dataset != entry.account.dataset:
                     yield "repeats a release that these data do not have"
                 if entry.account not in self.granted:
                     yield "repeats a release for somebody who may not have it"
@@ -102,7 +162,7 @@ class Sums:
     def _hold(self, entry: Entry) -> Iterator[str]:
         account, parts = entry.account, dict(entry.parts)
         self._asked_datasets.add(account.dataset)
-        self._open_holds[entry.number] = (account, parts)
+        self._open_holds[entry.number] = _OpenHold(account, parts, entry.question)
         self._unread_holds.add(entry.number)
         for period, ceiling in parts.items():
             standing = self.standing(account, period)
@@ -128,32 +188,32 @@ class Sums:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back something other than an open reservation of this account that read no row"
-        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
-        if account == entry.account:
-            for period, ceiling in parts.items():
+        hold = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
+        if hold.account == entry.account:
+            for period, ceiling in hold.parts.items():
                 self._change(entry.account, period, lambda usage, ceiling=ceiling: usage.with_settlement(ceiling, ZERO))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread_holds and self._open_holds.get(number, _NOTHING_OPEN)[0] == entry.account
+        return number in self._unread_holds and self._open_holds.get(number, _NOTHING_OPEN).account == entry.account
 
     def _settle(self, entry: Entry) -> Iterator[str]:
-        self._settlements[entry.number] = entry.account.dataset
-        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
-        costs = entry.parts
-        if account is None:
+        hold, costs = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN), entry.parts
+        parts = hold.parts
+        self._settlements.add(entry, parts or costs)
+        if hold.account is None:
             yield "settles no open reservation"
-        elif account != entry.account:
+        elif hold.account != entry.account:
             yield "settles a reservation of another account"
         elif set(costs) != set(parts) or not all(cost.fits(parts[period]) for period, cost in costs.items()):
             yield "settles for more than was reserved"
         if entry.refers_to in self._unread_holds:
             yield "settles a question that was never marked as reading"
-        own_parts = parts if account == entry.account else {}
+        own_parts = parts if hold.account == entry.account else {}
         for period, cost in costs.items():
-            hold = own_parts.get(period, ZERO)
+            ceiling = own_parts.get(period, ZERO)
             self._change(
                 entry.account,
                 period,
-                lambda usage, cost=cost, hold=hold: usage.with_settlement(hold, cost),  # type: ignore[misc]
+                lambda usage, cost=cost, ceiling=ceiling: usage.with_settlement(ceiling, cost),  # type: ignore[misc]
             )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from dpselect._ground.periods import PERIOD_KINDS
@@ -217,24 +219,26 @@ def show(args: argparse.Namespace) -> None:
     elif not accounts:
         print("nothing was promised yet")
     else:
-        print(ledger_rows.format_table([ledger_rows.format_row(row) for row in data_rows]))
+        _print_lines(ledger_rows.format_table([ledger_rows.format_row(row) for row in data_rows]))
         print()
         if not standings:
             print("nobody may ask yet")
             return
-        print(ledger_rows.format_table([ledger_rows.format_analyst_row(row) for row in analyst_rows]))
+        _print_lines(ledger_rows.format_table([ledger_rows.format_analyst_row(row) for row in analyst_rows]))
         print(ledger_rows.ONE_UNIT)
 
 
 def history(args: argparse.Namespace) -> None:
     """Print the entries, with what was left after each."""
-    with _open_ledger(args) as ledger:
-        rows = [row for row, entry in ledger_rows.history_rows(ledger) if _matches(args, entry.account)]
+    with _open_ledger(args) as ledger, closing(ledger_rows.StoredRows(_matching_rows(args, ledger))) as rows:
         if args.plot:
             _save_plot(args, ledger)
-    if args.analyst or args.data:
         _refuse_unknown_names(args, rows)
-    _print_rows(args, "entries", rows, "no entries")
+        _print_rows(args, "entries", rows, "no entries")
+
+
+def _matching_rows(args: argparse.Namespace, ledger: Ledger) -> Iterator[dict[str, Json]]:
+    return (row for row, entry in ledger_rows.history_rows(ledger) if _matches(args, entry.account))
 
 
 def pending(args: argparse.Namespace) -> None:
@@ -309,12 +313,12 @@ def report(args: argparse.Namespace) -> None:
     with _open_ledger(args) as ledger:
         record = report(ledger, args.data or find_only_dataset(ledger))
     if args.output.endswith(".json"):
-        text = _format_json(record) + "\n"
+        content: str | bytes = _encode_json(record)
     else:
         from dpselect.command.report_page import render_page
 
-        text = render_page(record)
-    files.save(args.output, text, private=True)
+        content = render_page(record)
+    files.save(args.output, content, private=True)
 
 
 def export(args: argparse.Namespace) -> None:
@@ -347,17 +351,39 @@ def _format_json(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _print_rows(args: argparse.Namespace, name: str, rows: Sequence[Mapping[str, Json]], nothing: str) -> None:
+def _encode_json(document: object) -> bytes:
+    """Encode a long document piece by piece: a list of its pieces would take several times its memory."""
+    content = io.BytesIO()
+    text = io.TextIOWrapper(content, "utf-8", "backslashreplace", newline="\n")
+    text.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(document))
+    text.write("\n")
+    text.flush()
+    return content.getvalue()
+
+
+def _print_rows(
+    args: argparse.Namespace,
+    name: str,
+    rows: Sequence[Mapping[str, Json]] | ledger_rows.StoredRows[dict[str, Json]],
+    nothing: str,
+) -> None:
     """Print rows as a table or as JSON under a name."""
-    as_text = ledger_rows.format_table(rows) if rows else nothing
-    print(_format_json({name: rows}) if args.format == "json" else as_text)
+    if args.format == "json":
+        _print_lines(ledger_rows.format_json(name, rows) if rows else [_format_json({name: []})])
+    else:
+        _print_lines(ledger_rows.format_table(rows) if rows else [nothing])
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
 
 
 def _matches(args: argparse.Namespace, account: Account) -> bool:
     return args.analyst in (None, account.analyst) and args.data in (None, account.dataset)
 
 
-def _refuse_unknown_names(args: argparse.Namespace, matches: Sequence[object]) -> None:
+def _refuse_unknown_names(args: argparse.Namespace, matches: Sized) -> None:
     """Raise LedgerError if an analyst or data was named and nothing in the ledger has that name."""
     if not matches and (args.analyst or args.data):
         unknown = [f"analyst {args.analyst!r}"] if args.analyst else []

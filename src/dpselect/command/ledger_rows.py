@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dpselect.errors import OutputError
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, DataAccount, Entry, Ledger, Pending, Standing, Usage
     from dpselect.release.formatting import Json
+
+T = TypeVar("T")
+_MAX_BYTES_IN_MEMORY = 2**20
 
 
 def describe_promise(data: DataAccount) -> str:
@@ -115,11 +123,11 @@ def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     from dpselect.audit.question_text import summarize
     from dpselect.audit.sums import replay
 
-    for entry, question_entry, sums in replay(ledger.entries()):
+    for entry, question, sums in replay(ledger.entries()):
         shares_left = [
-            standing.left for period in question_entry.parts if (standing := sums.standing(entry.account, period))
+            standing.left for period in question.periods if (standing := sums.standing(entry.account, period))
         ]
-        question = entry.question or question_entry.question
+        text = entry.question or question.text
         row: dict[str, Json] = {
             "number": entry.number,
             "when": entry.at[:19].replace("T", " "),
@@ -129,7 +137,7 @@ def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(shares_left)) if shares_left else None,
-            "question": question and summarize(question) if entry.chain is None else str(entry.chain),
+            "question": text and summarize(text) if entry.chain is None else str(entry.chain),
         }
         yield row, entry
 
@@ -177,16 +185,53 @@ def export_entry(entry: Entry) -> dict[str, Json]:
     }
 
 
-def format_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Format rows as a table for people.
+class StoredRows(Generic[T]):
+    """Rows of JSON that are read several times; many are in a temporary file without a name, not in memory."""
+
+    def __init__(self, rows: Iterable[T]) -> None:
+        self._length = 0
+        self._file = tempfile.SpooledTemporaryFile(_MAX_BYTES_IN_MEMORY, "w+", encoding="utf-8")  # noqa: SIM115
+        try:
+            for self._length, row in enumerate(rows, 1):
+                self._file.write(json.dumps(row) + "\n")
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                folder = tempfile.gettempdir()
+                raise OutputError(f"no file for rows can be written in {folder}: {error.strerror}") from None
+            raise
+
+    def __iter__(self) -> Iterator[T]:
+        self._file.seek(0)
+        return map(json.loads, self._file)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+
+def format_table(rows: Sequence[Mapping[str, object]] | StoredRows[dict[str, Json]]) -> Iterator[str]:
+    """Yield the lines of a table for people.
 
     The columns are those of the longest row: rows of data without periods lack one that others have.
     """
-    from dpselect.release.table import TextTable
+    from dpselect.release.table import format_cell, format_lines
 
-    left_aligned = ("analyst", "dataset", "what", "rows", "question")
-    names = max(rows, key=len)
-    return TextTable({name: [_format_cell(row.get(name)) for row in rows] for name in names}, left_aligned).text()
+    names = max((list(row) for row in rows), key=len)
+    with closing(StoredRows([format_cell(_format_cell(row.get(name))) for name in names] for row in rows)) as cells:
+        yield from format_lines(names, cells, ("analyst", "dataset", "what", "rows", "question"))
+
+
+def format_json(name: str, rows: Sequence[Mapping[str, object]] | StoredRows[dict[str, Json]]) -> Iterator[str]:
+    """Yield the lines of a JSON document that has these rows under a name."""
+    yield f'{{\n  "{name}": ['
+    for number, row in enumerate(rows, 1):
+        lines = json.dumps(row, indent=2, ensure_ascii=False).replace("\n", "\n    ")
+        yield f"    {lines}{',' * (number < len(rows))}"
+    yield "  ]\n}"
 
 
 def _format_cell(value: object) -> object:

@@ -135,10 +135,6 @@ def _describe_cadence(record: Mapping[str, Any]) -> str:
 def _render_questions(questions: Sequence[Mapping[str, Any]]) -> str:
     if not questions:
         return "<p>No questions yet.</p>"
-    rows = [
-        dict(question) | {"question": question["question"] or "", "periods": _format_periods(question["periods"])}
-        for question in questions
-    ]
     columns = (
         "number",
         "when",
@@ -152,13 +148,13 @@ def _render_questions(questions: Sequence[Mapping[str, Any]]) -> str:
         "share",
         "repeats",
     )
-    return _render_table("", rows, columns)
+    return _render_table("", questions, columns)
 
 
-def _format_periods(names: Sequence[str]) -> str:
+def _format_periods(names: Sequence[Json]) -> str:
     """Format the periods of a question: of very many only the first and the last."""
     if len(names) <= _MAX_NAMED_PERIODS:
-        return ", ".join(names)
+        return ", ".join(map(str, names))
     return f"{len(names):,} periods from {names[0]} to {names[-1]}"
 
 
@@ -172,7 +168,7 @@ def _render_verification(verification: Mapping[str, Any]) -> str:
 
 def _render_table(title: str, rows: Sequence[Mapping[str, Json]], columns: Sequence[str]) -> str:
     """Return a table without its empty columns."""
-    shown_columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+    shown_columns = [name for name in columns if any(row[name] not in (None, "", []) for row in rows)]
     if not rows or not shown_columns:
         return ""
     head = "".join(f"<th{_number_class(name)}>{escape(name.replace('_', ' '))}</th>" for name in shown_columns)
@@ -198,6 +194,8 @@ def _format_cell(name: str, value: Json) -> str:
         return ""
     if name in ("used", "reserved", "share", "left") and isinstance(value, float):
         return format_left(value) if name == "left" else percent(value, up=True)
+    if isinstance(value, list):
+        return escape(_format_periods(value))
     if name == "when":
         return escape(str(value)[:19].replace("T", " "))
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))

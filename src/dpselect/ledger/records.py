@@ -11,9 +11,9 @@ from dpselect.ledger.entry import Entry
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
+    check_intact,
     parse_data_account,
     parse_entry,
-    parse_intact_entry,
     parse_meta,
     parse_quota,
     parse_used,
@@ -99,7 +99,7 @@ def _entry_record(row: Row) -> EntryRecord:
     except DamagedRowError as error:
         return EntryRecord(number, digest, None, str(error))
     try:
-        parse_intact_entry(row)
+        check_intact(entry, row)
     except DamagedRowError as error:
         return EntryRecord(number, digest, entry, str(error))
     return EntryRecord(number, digest, entry, None)

@@ -50,11 +50,16 @@ def parse_entry(row: Row) -> Entry:
 def parse_intact_entry(row: Row) -> Entry:
     """Parse a row of the table entry, and check its digest and the hash of its question."""
     entry = parse_entry(row)
+    check_intact(entry, row)
+    return entry
+
+
+def check_intact(entry: Entry, row: Row) -> None:
+    """Check the digest of an entry and the hash of its question, after `parse_entry` has parsed this row."""
     if not entry.is_intact:
         raise DamagedRowError("its contents do not match its digest")
     if row[12] != _question_hash(entry):
         raise DamagedRowError("the hash of its question does not match the question")
-    return entry
 
 
 def entry_row(entry: Entry) -> list[Cell]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
 from dpselect._ground.dataclass import dataclass
@@ -51,7 +52,7 @@ class DataAccount:
         """The epsilon and delta that are promised."""
         return Charge(self.promise.epsilon, self.promise.delta)
 
-    @property
+    @cached_property
     def open_to_analysts(self) -> Limits:
         """The limits of all analysts together."""
         return self.promise.limits.scaled(1 - self.keep)
@@ -156,7 +157,8 @@ class Standing:
 
     def left_with(self, charge: Charge) -> Fraction:
         """Return the share left after another charge; below 0 if it does not fit."""
-        return min(limits.left((usage.total + charge).as_spent, self.share_limits) for limits, usage in self.limits)
+        whole = self.share_limits
+        return min(limits.left((usage.total + charge).as_spent, whole) for limits, usage in self.limits)
 
     def left_without(self, charge: Charge) -> Fraction:
         """Return the share that was left before a charge."""

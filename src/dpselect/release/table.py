@@ -10,9 +10,9 @@ import shutil
 import textwrap
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.dataclass import dataclass
@@ -70,13 +70,7 @@ class TextTable:
         cells = {name: [format_cell(value) for value in self._column_cells(name)] for name in self.columns}
         if longest is not None:
             cells = {name: [formatting.cut(cell, longest) for cell in column] for name, column in cells.items()}
-        heads = {name: formatting.text(name) for name in cells}
-        widths = {name: min(max(map(display_width, [heads[name], *cells[name]])), MAX_ITEM_WIDTH) for name in cells}
-        rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
-        return "\n".join(
-            "  ".join(self._pad(cell, name, widths[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
-            for row in rows
-        )
+        return "\n".join(format_lines(list(cells), list(zip(*cells.values(), strict=True)), self.left))
 
     def cut_note(self, longest: int) -> list[str]:
         """Return a note on cells that `text` cuts, if there are any."""
@@ -92,16 +86,29 @@ class TextTable:
         rows = (" | ".join(row) for row in zip(*cells, strict=True))
         return "\n".join(f"| {row} |" for row in (heads, alignments, *rows))
 
-    def _pad(self, cell: str, name: str, width: int) -> str:
-        padding = " " * (width - display_width(cell))
-        return cell + padding if name in self.left else padding + cell
-
     def _column_cells(self, name: str) -> Sequence[object]:
         """Return a column, with its value once for each group if it is about groups."""
         values = self.columns[name]
         if name not in self.once:
             return values
         return [value if start else "" for value, start in zip(values, self.starts, strict=False)]
+
+
+def format_lines(names: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[str]) -> Iterator[str]:
+    """Yield the lines of a table of formatted cells, its head first; rows are read twice, first for their widths."""
+    heads = [formatting.text(name) for name in names]
+    widths = list(map(display_width, heads))
+    for row in rows:
+        widths = list(map(max, widths, map(display_width, row)))
+    columns = [(name in left, min(width, MAX_ITEM_WIDTH)) for name, width in zip(names, widths, strict=True)]
+    for row in chain([heads], rows):
+        cells = (_pad(cell, width, is_left=is_left) for cell, (is_left, width) in zip(row, columns, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _pad(cell: str, width: int, *, is_left: bool) -> str:
+    padding = " " * (width - display_width(cell))
+    return cell + padding if is_left else padding + cell
 
 
 def format_cell(value: object) -> str:
