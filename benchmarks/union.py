@@ -197,9 +197,10 @@ def main() -> None:
             return None
         return (FAST | SLOW)[options.only](str(options.file))
     file = rows_file(options.first, numbers=options.numbers) if options.file is None else options.file
-    print(f"{options.first or '10^7'} rows, medians of {options.runs} runs, peers once\n")
     if options.calls:
+        print(f"{options.first or '10^7'} rows, medians of {options.runs} runs\n")
         return compare_calls(file, options.runs, options.before)
+    print(f"{options.first or '10^7'} rows, medians of {options.runs} runs, peers once\n")
     most_cpu = MOST_CPU_NUMBERS if options.numbers else MOST_CPU
     names = [name for name in FAST if name in (BASELINE, OURS, *options.contenders)]
     compare(file, names, options.runs, most_cpu, before=options.before, peers=not options.skip_peers)
