@@ -4,7 +4,8 @@
 Each contender is a process of its own that starts Python, imports what it needs and reads the file. DuckDB counts the
 distinct users of every item, without privacy, or makes the distinct pairs of user and item and nothing of them.
 The peers release the keys that enough users share: at most 10 of a user's, epsilon 1, delta 1e-6. With --before SRC an
-earlier build, whose modules are in that folder, asks the same.
+earlier build, whose modules are in that folder, asks the same. With --calls each of our builds asks three times in one
+process: the first call also loads modules and makes the curves of its price.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import statistics
 import subprocess
 import sys
 import warnings
@@ -19,7 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from measure import Cost, alternate, cache, process, seconds, single_threaded, table, verdict
+from measure import Cost, alternate, cache, call, installed, process, seconds, single_threaded, table, verdict
 
 EPSILON, DELTA, MOST_ITEMS = 1.0, 1e-6, 10
 MOST_CPU, MOST_CPU_NUMBERS = 1.35, 1.15  # times DuckDB's
@@ -155,6 +157,23 @@ def compare(file: Path, names: list[str], runs: int, most_cpu: float, *, before:
     print("Load of the machine:", *(f"{load:.1f}" for load in os.getloadavg()))
 
 
+def compare_calls(file: Path, runs: int, before: Path | None) -> None:
+    """One table: CPU of the first, second and third union of a process, and the first as a multiple of the second."""
+    builds = {OURS: [], **({} if before is None else {BEFORE: ["--before", before.as_posix()]})}
+    costs: dict[str, list[list[float]]] = {name: [] for name in builds}
+    for _ in range(runs + 1):  # once for the compiled modules and the file cache
+        for name, earlier in builds.items():
+            command = [sys.executable, __file__, "--calls", "--only", name, "--file", file.as_posix(), *earlier]
+            done = subprocess.run(command, check=True, capture_output=True, text=True, env=installed())
+            costs[name].append([float(cost) for cost in done.stdout.split()])
+    rows = []
+    for name, of_runs in costs.items():
+        medians = [statistics.median(of_call) for of_call in zip(*of_runs[1:], strict=True)]
+        rows.append([name, *map(seconds, medians), f"{medians[0] / medians[1]:.3g}"])
+    table(["calls of one process", "first", "second", "third", "first, times the second"], rows)
+    print("Load of the machine:", *(f"{load:.1f}" for load in os.getloadavg()))
+
+
 def main() -> None:
     """One table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -165,14 +184,22 @@ def main() -> None:
     parser.add_argument("--before", type=Path, metavar="SRC", help="the folder src of an earlier build, beside ours")
     parser.add_argument("--contenders", nargs="+", choices=FAST, default=list(FAST), help="only DuckDB, ours and these")
     parser.add_argument("--skip-peers", action="store_true", help="they take minutes")
+    parser.add_argument("--calls", action="store_true", help="three of ours in one process, in place of all contenders")
     parser.add_argument("--only", choices=[*FAST, *SLOW], help="run one contender here and print nothing")
     options = parser.parse_args()
     if options.only is not None:
         warnings.simplefilter("ignore")
         if options.only == BEFORE:
             sys.path.insert(0, str(options.before))
+        if options.calls:
+            ask = partial(FAST[options.only], str(options.file))
+            print(*(call(ask).cpu for _ in range(3)))
+            return None
         return (FAST | SLOW)[options.only](str(options.file))
     file = rows_file(options.first, numbers=options.numbers) if options.file is None else options.file
+    if options.calls:
+        print(f"{options.first or '10^7'} rows, medians of {options.runs} runs\n")
+        return compare_calls(file, options.runs, options.before)
     print(f"{options.first or '10^7'} rows, medians of {options.runs} runs, peers once\n")
     most_cpu = MOST_CPU_NUMBERS if options.numbers else MOST_CPU
     names = [name for name in FAST if name in (BASELINE, OURS, *options.contenders)]

@@ -243,7 +243,7 @@ def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
     ibis_home = folder == "engines/ibis"
     gateway_home = room_of(path) == "gateway"
     for one in found:
-        if one.within("duckdb") and not duckdb_home:
+        if (one.within("duckdb") or one.within("_duckdb")) and not duckdb_home:
             yield one.line, "duckdb belongs in engines/duckdb/; ask the engine instead"
         if one.within("psycopg") and not psycopg_home:
             yield one.line, "psycopg belongs in engines/postgres/ and ledger/postgres_*.py"

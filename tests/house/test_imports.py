@@ -102,6 +102,7 @@ REFUSED = {
     ),
     "unknown room": ("helpers.py", "", "has no place in the order"),
     "duckdb elsewhere": ("dataset.py", "def f():\n    import duckdb", "belongs in engines/duckdb/"),
+    "duckdb's module elsewhere": ("dataset.py", "import _duckdb", "belongs in engines/duckdb/"),
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb/"),
     "psycopg elsewhere": ("dataset.py", "def f():\n    import psycopg", "psycopg belongs in engines/postgres/"),
     "duckdb in PostgreSQL's engine": ("engines/postgres/database.py", "import duckdb", "belongs in engines/duckdb/"),

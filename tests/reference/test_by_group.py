@@ -361,3 +361,13 @@ def test_groups_of_an_unknown_number_need_a_bound(verb, tmp_path):
 def test_a_top_k_chooses_a_bound_for_groups_of_an_unknown_number():
     query = plan_of("top_k", by=["g"], groups=dps.Column("groups.csv", "g"), epsilon=6)
     assert isinstance(query.selection, ChosenGroups)
+
+
+def test_a_bound_that_the_price_does_not_allow_is_refused_before_rows_could_choose_it():
+    """Its delta allows bounds up to 4 only. Planned when it is chosen, a larger one would fail for some rows."""
+    delta = Fraction(404, 2**900)
+    query = plan_of("top_k", k=1, by="g", epsilon=1, delta=delta, method="limited-domain")
+    assert isinstance(query.selection, ChosenGroups)
+    assert query.selection.selection_with(4).method == "limited-domain"
+    with pytest.raises(ParameterError, match="delta must leave more than"):
+        query.bind_draw(SimpleNamespace())

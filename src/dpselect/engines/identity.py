@@ -9,7 +9,6 @@ change in place, have no name: a change that moved no row would tell so (docs/bu
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import weakref
@@ -129,6 +128,8 @@ def _remote(address: str) -> str:
     public = redact_address(address)
     if public == address:
         return public
+    import hashlib  # it loads OpenSSL
+
     hashed = address.encode() if address.startswith(STORE_PREFIXES) else fresh_key()
     return f"{public} {hashlib.sha256(hashed).hexdigest()}"
 

@@ -15,8 +15,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from dpselect._ground.dataclass import dataclass
 from dpselect._ground.parameters import suggest
@@ -25,6 +24,9 @@ from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.scans.scan import Scan, describe_columns
 from dpselect.errors import DataError, SourceError, missing_source_error
+
+if TYPE_CHECKING:
+    import duckdb
 
 _TABLES = (
     "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE NOT internal "
@@ -256,7 +258,9 @@ class RelationScan(Scan):
     @contextlib.contextmanager
     def source_rows(self, workspace: Workspace, columns: Sequence[str]) -> Iterator[str]:
         """Yield the SQL after FROM for one query over some columns."""
-        narrow_relation = self.relation.select(*map(duckdb.ColumnExpression, columns))
+        from duckdb import ColumnExpression
+
+        narrow_relation = self.relation.select(*map(ColumnExpression, columns))
         restored_columns = ", ".join(
             f"{_restored(quoted(column), self.column_types[column])} AS {quoted(column)}" for column in columns
         )

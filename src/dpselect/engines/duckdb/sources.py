@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-import duckdb
-
 from dpselect.engines.address import Address, SourceKind
+from dpselect.engines.duckdb.library import load_package
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find_files
@@ -64,11 +63,14 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
 
             return PreparedScan.open(workspace, files.paths[0])
         return open_files(workspace, files, csv)
-    if isinstance(source, duckdb.DuckDBPyConnection):
+    load_package()
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+    if isinstance(source, DuckDBPyConnection):
         from dpselect.engines.duckdb.catalog import open_connection_table
 
         return open_connection_table(workspace, source, table)
-    if isinstance(source, duckdb.DuckDBPyRelation):
+    if isinstance(source, DuckDBPyRelation):
         from dpselect.engines.duckdb.catalog import RelationScan
 
         refuse_table(table)

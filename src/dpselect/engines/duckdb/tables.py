@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import duckdb
 import numpy as np
 
 from dpselect._ground.columns import has_one_type
 from dpselect._ground.temporary import Folder
+from dpselect.engines.duckdb.library import duckdb
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
 from dpselect.errors import OutputError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import duckdb
 import numpy as np
 
 from dpselect.aggregates.stored_sets import store_sets
 from dpselect.aggregates.user_sets import MAX_ROWS, PAIRS_PER_BLOCK, Sets, offsets_of
+from dpselect.engines.duckdb.library import duckdb
 from dpselect.engines.duckdb.types import base_type, has_text
 from dpselect.engines.duckdb.workspace import OpenRows, Workspace, literal, run_in_little_memory
 from dpselect.errors import DataError, ParameterError, SourceError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -300,4 +299,6 @@ def derive_value_key(key: bytes) -> bytes:
 
     With one key for both, a user of the groups 1 and 2 who has the values 1 and 2 would keep the same of each.
     """
+    import hashlib  # it loads OpenSSL
+
     return hashlib.blake2b(key, digest_size=SECRET_KEY_BYTES, person=b"value").digest()

@@ -138,7 +138,11 @@ class ChosenGroups:
         return self.selection_with(max_groups)
 
     def bind_draw(self, engine: Engine, domain: Domain | None) -> BoundDraw:
-        """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
+        """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now.
+
+        So every bound is planned, though one will answer: a small delta is refused for large bounds only, and rows must
+        not choose whether a question fails.
+        """
         draw_with = {
             max_groups: self.selection_with(max_groups).bind_draw(engine, domain) for max_groups in GROUP_BOUNDS
         }

@@ -22,7 +22,6 @@ from dpselect.queries.top.selection import Selection, TopRequest
 from dpselect.questions.parts import SET, By, Gain, ResolvedGroups, Total
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NO_ACCURACY, Accuracy
-from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -167,7 +166,11 @@ class TopKPlan(Plan):
         accuracy = self.selection.planned_accuracy(candidates) + (
             NO_ACCURACY if self.target_accuracy is None else self.target_accuracy.accuracy
         )
-        return accuracy if self.facts.exclude is None else but_excluded(accuracy)
+        if self.facts.exclude is None:
+            return accuracy
+        from dpselect.release.answers.items_left_out import but_excluded
+
+        return but_excluded(accuracy)
 
     @property
     def _larger_union(self) -> dict[str, object]:
@@ -237,6 +240,8 @@ class TopKPlan(Plan):
         if self.target_accuracy is not None:
             release = self.target_accuracy.added_to(release)
         if self.facts.exclude is not None:
+            from dpselect.release.answers.items_left_out import add_left_out
+
             release = add_left_out(release, self.facts.exclude)
         if not self.request.measures:
             return release
