@@ -27,13 +27,9 @@ from dpselect.engines.sources.scans.scan import RequestedColumns, Scan
 from dpselect.engines.sources.text_lines import Header, blocks, read_header
 from dpselect.errors import DataError, SourceError
 
-_NO_NUMBERS = tuple(
-    sign + form
-    for word in ("NaN", "Inf", "Infinity")
-    for form in (word, word.lower(), word.upper(), word.capitalize())
-    for sign in ("", "-")
-)
-"""As Python and JavaScript write them, and as C prints them; DuckDB reads them in any letters, and keeps these."""
+_NO_NUMBER = literal("(?i)-?(nan|inf(inity)?)")
+"""What Python and JavaScript write, and C prints, in place of a number; DuckDB reads it in any letters."""
+_LONGEST_NO_NUMBER = len("-infinity")
 
 
 def open_lines(files: Files, csv: CsvForm) -> CsvScan | JsonScan:
@@ -206,7 +202,7 @@ def json_values(lines: str, line: str, keys: Sequence[str], carried: Iterable[st
     by itself: a blank line, which any file may have, is not tried.
     """
     pointers = ", ".join(map(_pointer, keys))
-    values = f"CASE WHEN {ONCE} AND {_is_object(line)} THEN TRY(json_extract_string({line}, [{pointers}])) END"
+    values = f"CASE WHEN {_is_object(line)} THEN TRY(json_extract_string({line}, [{pointers}])) END"
     return f"(SELECT {', '.join([f'{values} AS v', *carried])} FROM {lines})"
 
 
@@ -214,9 +210,12 @@ def _without_no_numbers(value: str, line: str, key: str) -> str:
     """Compile a value of a line, null where programs wrote a number that JSON does not have; "NaN" in quotes is a text.
 
     A missing number is NaN in Python, which writes it so: the rows of all whose id is missing would be one person's.
+    A pattern costs more than to read the value, so what is long or starts with a digit is not compared with it.
     """
+    may_match = f"strlen({value}) <= {_LONGEST_NO_NUMBER} AND {value} NOT BETWEEN '0' AND ':'"
+    is_word = f"{ONCE} AND {may_match} AND regexp_full_match({value}, {_NO_NUMBER})"
     is_number = f"TRY(json_type({line}, {_pointer(key)})) = 'DOUBLE'"
-    return f"CASE WHEN {value} IN {_NO_NUMBERS} THEN CASE WHEN {is_number} THEN NULL ELSE {value} END ELSE {value} END"
+    return f"CASE WHEN {is_word} THEN CASE WHEN {is_number} THEN NULL ELSE {value} END ELSE {value} END"
 
 
 def _pointer(key: str) -> str:
@@ -225,8 +224,10 @@ def _pointer(key: str) -> str:
 
 def _is_object(line: str) -> str:
     """Compile the condition that a line is an object, if it can be read."""
-    starts_with_brace = f"{line} >= '{{' AND {line} < '|'"  # quicker than a look at the start
-    return f"({starts_with_brace} OR starts_with(ltrim({line}, ' ' || chr(9) || chr(13)), '{{'))"
+    # A comparison is quicker than a look at the start, and DuckDB may work out both sides of OR.
+    starts_with_brace = f"{line} >= '{{' AND {line} < '|'"
+    after_blanks = f"starts_with(ltrim({line}, ' ' || chr(9) || chr(13)), '{{')"
+    return f"CASE WHEN {starts_with_brace} THEN true ELSE {after_blanks} END"
 
 
 def _quoted_rows(headers: Mapping[str, Header], folder_columns: Folders, columns: Sequence[str]) -> str:
