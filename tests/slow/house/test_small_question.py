@@ -87,3 +87,11 @@ def test_the_plain_question_imports_what_it_needs(plain: set[str]) -> None:
 def test_a_module_comes_with_the_option_that_needs_it(module: str, plain: set[str], rows: Path) -> None:
     assert module not in plain
     assert module in top(rows, *UNASKED[module])
+
+
+def test_a_plain_union_imports_neither_the_ledger_nor_openssl(rows: Path) -> None:
+    words = ["union", str(rows), "--user", "user", "--item", "item", "--epsilon", "1"]
+    unasked = ("dpselect.ledger", "duckdb", "hashlib", "_hashlib")
+    assert not {one for one in imported(words) if one.startswith(unasked)}
+    rows.with_name("popular.txt").write_text("a\n", "utf-8")
+    assert {"dpselect.ledger", "hashlib"} <= imported([*words, "--popular", str(rows.with_name("popular.txt"))])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import field, replace
 from fractions import Fraction
@@ -16,7 +14,6 @@ from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.gaussian_curve import Calibration, calibrations
 from dpselect.errors import ParameterError, came
-from dpselect.ledger import typed_name
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, whole_budget
 from dpselect.queries.facts import Facts
@@ -399,5 +396,12 @@ def _price_for_threshold(plan: UnionTerms, _popular: str) -> TargetAccuracy:
 
 
 def _digest(popular: tuple[Any, ...]) -> str:
-    """Digest a public list: its items, their types, and their order."""
+    """Digest a public list: its items, their types, and their order; "" without one."""
+    if not popular:
+        return ""
+    import hashlib  # it loads OpenSSL
+    import json
+
+    from dpselect.ledger import typed_name
+
     return hashlib.sha256(json.dumps(list(map(typed_name, popular))).encode()).hexdigest()
