@@ -137,7 +137,7 @@ class Crowd:
             await self.think(5 if await self.ask(analyst, self.new_question(), new=True) else 10)
 
     async def hurried(self, number: int) -> None:
-        """Repeat questions, and take no notice of being told to wait."""
+        """Repeat questions, and ask the next one at once when they are told to wait."""
         analyst = Analyst(self.port, number)
         while self.is_open:
             began = time.time()
@@ -146,7 +146,7 @@ class Crowd:
             await asyncio.sleep(max(0.0, HURRY - (time.time() - began)))
 
     async def many_at_once(self, number: int) -> None:
-        """Ask more questions than may wait, and wait for them on more connections than one person may hold."""
+        """Ask more questions at once than may wait, each over a connection of its own."""
         while self.is_open:
             people = [Analyst(self.port, number) for _ in range(AT_ONCE)]
             await asyncio.gather(*(self.ask(analyst, self.new_question(), new=True) for analyst in people))
@@ -244,24 +244,31 @@ def sampled(server: Server, driver: subprocess.Popen[str]) -> Iterator[tuple[dic
             states.append(state(server.number))
 
 
-def lateness(folder: Path, answers: Sequence[tuple[str, float]]) -> tuple[list[float], int]:
-    """By how much answers came after the tick at which they were due, sorted, and how many ticks they slipped."""
+def lateness(folder: Path, answers: Sequence[tuple[str, float]]) -> list[float]:
+    """By how much analysts had answers after the tick at which they were due, sorted; pauses of theirs included."""
     with sqlite3.connect(folder / "state" / "questions.sqlite") as connection:
         rows = connection.execute("SELECT id, started_at, tick, slips FROM job WHERE started_at IS NOT NULL").fetchall()
-    due = {str(number): ((started + (tick << slips)) / 1e6, slips) for number, started, tick, slips in rows}
-    return sorted(told - due[number][0] for number, told in answers), sum(due[number][1] for number, _ in answers)
+    due = {str(number): (started + (tick << slips)) / 1e6 for number, started, tick, slips in rows}
+    return sorted(told - due[number] for number, told in answers)
+
+
+def slips(folder: Path) -> int:
+    """How often a question was late so far, by which the windows of its data doubled."""
+    with sqlite3.connect(folder / "state" / "questions.sqlite") as connection:
+        rows = connection.execute("SELECT value FROM setting WHERE name LIKE 'late %'").fetchall()
+    return sum(int(value.split()[1]) for (value,) in rows)
 
 
 def minute(number: int, told: dict[str, Any], states: list[dict[str, float]], folder: Path) -> list[object]:
-    """A row of the table."""
+    """A row of the table; the last one is of the time after the end, until their last questions are answered."""
     statuses, answers = Counter(told["statuses"]), told["answers"]
-    late, slips = lateness(folder, answers)
+    late = lateness(folder, answers)
     refused = sum(count for status, count in statuses.items() if status[:3] in ("429", "503"))
     requests = sum(count for status, count in statuses.items() if status[0].isdigit())
     ends = [seconds(late[int(share * (len(late) - 1))]) for share in (0.5, 0.99)] if late else ["", ""]
     most = [f"{max(one[figure] for one in states):.0f}" for figure in ("memory", "handles", "threads")]
     cpu = f"{states[-1]['cpu'] - states[0]['cpu']:.1f}"
-    return [number, f"{requests:,}", f"{refused:,}", len(answers), *ends, slips, *most, cpu]
+    return [number, f"{requests:,}", f"{refused:,}", len(answers), *ends, slips(folder), *most, cpu]
 
 
 def windows(folder: Path) -> str:
@@ -330,7 +337,7 @@ def main() -> None:
         errors = [line for line in server.output.read_text("utf-8").splitlines() if "rror" in line]
         print(f"{args.analysts} analysts, {args.rows:,} rows, {args.workers} workers, tick {seconds(args.tick)}, ")
         print(f"load of the machine {os.getloadavg()[0]:.1f}; {len(errors)} errors in the server's log\n")
-        heads = ["minute", "requests", "refused", "new answers", "after their tick, p50", "p99", "slips"]
+        heads = ["minute", "requests", "refused", "new answers", "after their tick, p50", "p99", "slips so far"]
         table([*heads, "memory, MiB", "handles", "threads", "CPU, s"], rows)
         print(", ".join(f"{status}: {count:,}" for status, count in sorted(total.items())))
         print(f"Windows of new questions: {windows(folder)}.")

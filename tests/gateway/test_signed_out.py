@@ -18,6 +18,7 @@ from tests.gateway.served import ADDRESS, TOKENS, Served, serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/5"}
 TRIES = 20
+PATIENCE = 20  # seconds
 PAGES = ("/v1/me", "/v1/questions", "/v1/answers", "/v1/budget")
 
 
@@ -88,13 +89,14 @@ def test_who_is_out_hears_no_more(out: Callable[[Served, str], None], tmp_path: 
             http.portal = served.http.portal  # the loop of the gateway
             found.append(http.get(address))
 
-        listening = threading.Thread(target=listen)
+        listening = threading.Thread(target=listen, daemon=True)  # where it is not ended, the test is
         listening.start()
         bell = served.http.app._app.state.bell  # type: ignore[attr-defined]
         while not bell._waiting and listening.is_alive():
             time.sleep(0.01)
         out(served, cookie)
-        listening.join()  # forever, if nothing ends it: the question waits for its owner
+        listening.join(PATIENCE)  # the question waits for its owner, and the connection up to 30 s for the question
+        assert not listening.is_alive()
         assert found[0].status_code == 401
         assert not served.http.app._app.state.desk._held  # type: ignore[attr-defined]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from dpselect.gateway.jobs import FINAL, JobState
 from dpselect.gateway.web import desk
 from dpselect.gateway.web.desk import MAX_WAIT_SECONDS, Bell, wait_until_ended
+from tests.gateway.served import Served, serving
 
 PATIENCE = 20  # seconds, fewer than a caller may wait
 STATES = ("queued", "queued", "running", "running", "answered")
@@ -20,9 +23,9 @@ class Questions:
 
     def __init__(self, *, is_shared: bool) -> None:
         self.jobs, self.is_shared = self, is_shared
-        self.tell: Callable[[str], object] = str
+        self.tell: Callable[[str | None], object] = str
 
-    def watch(self, told: Callable[[str], object]) -> None:
+    def watch(self, told: Callable[[str | None], object]) -> None:
         """Remember whom to tell."""
         self.tell = told
 
@@ -59,32 +62,76 @@ def test_a_change_during_the_first_look_is_heard() -> None:
     assert waited(questions, look) == {"state": "answered"}
 
 
-def test_nobody_looks_while_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file that belongs to one process: two hundred who wait cost nothing."""
+class Watched:
+    """A question that runs until it is ended, and how often somebody looked."""
+
+    def __init__(self, questions: Questions, then: Callable[[], object]) -> None:
+        """`then` is called after the first look."""
+        self._questions, self._then = questions, then
+        self._state, self.looks = "running", 0
+
+    async def look(self) -> dict[str, Any]:
+        """Look, once more."""
+        self.looks += 1
+        if self.looks == 1:
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.05, self._then)
+            loop.call_later(0.2, self._end)
+        return {"state": self._state}
+
+    def _end(self) -> None:
+        self._state = "answered"
+        self._questions.tell("1")
+
+
+@pytest.mark.parametrize(
+    ("told", "looks"), [([], 2), (["2"], 2), (["1"], 3), ([None], 3)], ids=["nothing", "another", "itself", "people"]
+)
+def test_each_change_is_looked_at_once_and_nothing_else_is(
+    told: list[str | None], looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file that belongs to one process: two hundred who wait cost nothing. People who change may be out."""
     monkeypatch.setattr(desk, "SECONDS_BETWEEN_OTHERS", 0.01)
-    questions, states, looks = Questions(is_shared=False), ["running"], 0
-
-    def end() -> None:
-        states[0] = "answered"
-        questions.tell("1")
-
-    async def look() -> dict[str, Any]:
-        nonlocal looks
-        looks += 1
-        if looks == 1:
-            asyncio.get_running_loop().call_later(0.2, end)
-        return {"state": states[0]}
-
-    assert waited(questions, look) == {"state": "answered"}
-    assert looks == 2
+    questions = Questions(is_shared=False)
+    watched = Watched(questions, lambda: [questions.tell(number) for number in told])
+    assert waited(questions, watched.look) == {"state": "answered"}
+    assert watched.looks == looks
 
 
-def test_other_changes_end_no_wait() -> None:
-    questions, states = Questions(is_shared=False), iter(STATES)
+def approved(served: Served, number: str) -> None:
+    """Let the question run to its end."""
+    served.olga.post(f"/v1/questions/{number}/approve", {})
 
-    async def look() -> dict[str, Any]:
-        state = next(states)
-        asyncio.get_running_loop().call_soon(questions.tell, "1")
-        return {"state": state}
 
-    assert waited(questions, look) == {"state": "answered"}
+def removed(served: Served, number: str) -> None:
+    """Take its asker out, so that it is refused when it runs."""
+    served.remove("ann")
+    approved(served, number)
+
+
+ENDS: dict[str, Callable[[Served, str], object]] = {
+    "cancelled": lambda served, number: served.ann.send("DELETE", f"/v1/questions/{number}"),
+    "rejected": lambda served, number: served.olga.post(f"/v1/questions/{number}/reject", {}),
+    "answered": approved,
+    "refused": removed,
+}
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_every_end_of_a_question_rings(state: str, tmp_path: Path) -> None:
+    """Who waits looks when it rings, and so must find the end then."""
+    with serving(tmp_path, data="approve = true") as served:
+        number = served.ann.post("/v1/questions", {"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/5"}).json()[
+            "id"
+        ]
+        rung: list[JobState] = []
+
+        def ring(one: str | None) -> None:
+            job = served.gateway.jobs.find(number)
+            if one == number and job is not None:
+                rung.append(job.state)
+
+        served.gateway.watch(ring)
+        ENDS[state](served, number)
+        served.until(lambda: any(seen in FINAL for seen in rung))
+        assert str(rung[-1]) == state

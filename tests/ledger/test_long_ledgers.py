@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,11 +115,38 @@ def test_a_history_is_the_same_from_memory_and_from_a_file(
         assert capsys.readouterr().out == json.dumps({"entries": history}, indent=2, ensure_ascii=False) + "\n"
 
 
-def test_rows_that_find_no_room_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rows_that_find_no_folder_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ledger_rows, "_MAX_BYTES_IN_MEMORY", 1)
     monkeypatch.setattr(ledger_rows.tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(OutputError, match=r"no file for rows can be written in .*none"):
+    with pytest.raises(OutputError, match="no temporary file for rows can be written: No such file"):
         ledger_rows.StoredRows([{"a": 1}, {"a": 2}])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file")
+def test_rows_that_find_no_room_say_so_wherever_it_ends() -> None:
+    """In a process of its own, whose files may have so many bytes; nothing is told before all rows are stored."""
+    code = """
+import resource, signal
+from dpselect.command import ledger_rows
+from dpselect.errors import OutputError
+ledger_rows._MAX_BYTES_IN_MEMORY = 2**14
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+told = set()
+for limit in range(8000, 80000, 997):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        rows = ledger_rows.StoredRows({"a": "x" * 50, "n": n} for n in range(1000))
+    except OutputError as error:
+        told.add(str(error).splitlines()[0])
+    else:
+        assert len(list(rows)) == 1000
+        told.add("stored")
+        rows.close()
+print(sorted(told))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    assert done.stdout == "['no temporary file for rows can be written: File too large', 'stored']\n"
 
 
 def test_a_report_is_written_as_it_is(full: str, tmp_path: Path) -> None:

@@ -94,7 +94,10 @@ class Sums:
         return Standing(account, data, granted, own_usage, all_usage, period)
 
     def find_question(self, entry: Entry) -> Question:
-        """Return the question of the next entry, before it is added."""
+        """Return the question of the next entry, before it is added.
+
+        In a ledger of which `problems` tells, an entry whose hold is closed already is its own question.
+        """
         number = entry.refers_to or 0
         hold = self._open_holds.get(number)
         if hold is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dpselect.errors import OutputError
@@ -194,11 +194,13 @@ class StoredRows(Generic[T]):
         try:
             for self._length, row in enumerate(rows, 1):
                 self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
         except BaseException as error:
-            self.close()
+            with suppress(OSError):  # of what could not be written either
+                self.close()
             if isinstance(error, OSError):
-                folder = tempfile.gettempdir()
-                raise OutputError(f"no file for rows can be written in {folder}: {error.strerror}") from None
+                hint = "make room; TMPDIR says where temporary files go"
+                raise OutputError(f"no temporary file for rows can be written: {error.strerror}", hint) from None
             raise
 
     def __iter__(self) -> Iterator[T]:

@@ -63,7 +63,7 @@ class Gateway:
         self.sources: Sources = Sources()
         self.answers: Answers = Answers(self.jobs, self.books, self.log, self._forget_known)
         self.admission: Admission = Admission(server, self.jobs, self.books, self.metrics)
-        self._watchers: set[Callable[[str], None]] = set()
+        self._watchers: set[Callable[[str | None], None]] = set()
         self.runner: Runner = Runner(
             self.jobs,
             self.books,
@@ -81,7 +81,9 @@ class Gateway:
     def start(self) -> None:
         """Begin to run questions, first those left by a server that died."""
         from dpselect.engines import DuckDBEngine  # noqa: F401 # a third of a second, in no question's window
+        from dpselect.engines.duckdb.library import load_package
 
+        load_package()
         sys.setswitchinterval(_SWITCH)
         self.answers.find_lost()
         self.runner.recover()
@@ -104,7 +106,13 @@ class Gateway:
             self.log("unread", said="settings of data have changed, and are read at the next start")
         self.settings = self.settings.model_copy(update={"people": settings.people})
         self.people.replace(settings.people)
+        self._notify_watchers(None)
         self._begin_books()
+
+    def end_session(self, cookie: str) -> None:
+        """End a session; whoever waits with it hears no more."""
+        self.people.end_session(cookie)
+        self._notify_watchers(None)
 
     def _begin_books(self) -> None:
         """Make accounts and quotas that the ledger lacks, and log what it has otherwise than the settings."""
@@ -112,11 +120,14 @@ class Gateway:
         for difference in declared.differences(self.settings, self.books.ledger):
             self.log("differs", said=str(difference), hint=declared.APPLY)
 
-    def watch(self, watcher: Callable[[str], None]) -> None:
-        """Call the watcher with the id of every question that changes, from another thread."""
+    def watch(self, watcher: Callable[[str | None], None]) -> None:
+        """Call the watcher with the id of every question that changes, and with None when people do.
+
+        It is called from another thread.
+        """
         self._watchers.add(watcher)
 
-    def _notify_watchers(self, number: str) -> None:
+    def _notify_watchers(self, number: str | None) -> None:
         for watcher in tuple(self._watchers):
             watcher(number)
 

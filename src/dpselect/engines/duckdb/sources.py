@@ -33,12 +33,14 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
     if home.kind is SourceKind.IBIS:
         from dpselect.engines.ibis.scan import IbisScan
 
+        load_package()
         return IbisScan.from_address(home)
     source, table, csv = home.source, home.table, home.csv
     if home.is_read_by_pyarrow:
         from dpselect.engines.sources.lake import open_iceberg, open_lake
         from dpselect.engines.sources.scans.frames import FrameScan
 
+        load_package()
         lake = open_iceberg(source, table) if home.kind is SourceKind.ICEBERG else open_lake(source, table)
         return FrameScan(lake.names, lake, fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)) or is_delta_table(source):
@@ -51,6 +53,7 @@ def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
             from dpselect.engines.sources.scans.frames import FrameScan
 
             refuse_table(table)
+            load_package()
             rows = workspace.guarded(lambda: open_delta_rows(files.delta))
             return FrameScan(rows.names, rows, fixed=True)
         if files.kind == "duckdb":
@@ -94,4 +97,5 @@ def open_files(workspace: Workspace, files: Files, csv: CsvForm) -> Scan:
         return parquet_scan(workspace, files)
     from dpselect.engines.sources.scans.lines import open_lines
 
+    load_package()  # lines reach the engine as Arrow objects
     return open_lines(files, csv)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.temporary import Folder
-from dpselect.engines.duckdb.library import duckdb, load_package
+from dpselect.engines.duckdb.library import duckdb
 from dpselect.engines.memory import available_bytes, check_address_space, said_bytes
 from dpselect.engines.waiting import run_interruptible
 from dpselect.errors import DataError, DpselectError, OutputError
@@ -122,8 +122,6 @@ class Workspace:
 
     def register(self, rows: object) -> str:
         """Register a Python object and return the name under which SQL can read it."""
-        if not isinstance(rows, dict):  # of arrays; all else is read as Arrow
-            load_package()
         name = self.fresh_name()
         self.connection.register(name, rows)
         return name

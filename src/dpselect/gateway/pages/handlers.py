@@ -90,7 +90,7 @@ async def sign_out(request: Request) -> Response:
     """End the session, here and wherever else its cookie is."""
     response, cookie = redirect("/sign-in"), request.cookies.get(COOKIE)
     if cookie is not None:
-        await run_in_threadpool(request.state.gateway.people.end_session, cookie)
+        await run_in_threadpool(request.state.gateway.end_session, cookie)
     response.delete_cookie(COOKIE, **_cookie(request))
     return response
 

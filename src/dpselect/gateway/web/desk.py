@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -99,7 +100,7 @@ Look = Callable[[], Awaitable[dict[str, Json]]]
 
 
 class Bell:
-    """A bell that wakes whoever waits for a question that has changed."""
+    """A bell that wakes whoever waits for a question that has changed, and all when people have: some may be out."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -107,12 +108,13 @@ class Bell:
         self._longest = SECONDS_BETWEEN_OTHERS if gateway.jobs.is_shared else MAX_WAIT_SECONDS
         gateway.watch(self._notify)
 
-    def _notify(self, number: str) -> None:
+    def _notify(self, number: str | None) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring, number)
 
-    def _ring(self, number: str) -> None:
-        for event in self._waiting.get(number, ()):
+    def _ring(self, number: str | None) -> None:
+        numbers = [*self._waiting] if number is None else [number]
+        for event in chain.from_iterable(self._waiting.get(one, ()) for one in numbers):
             event.set()
 
     @contextlib.contextmanager
