@@ -73,7 +73,7 @@ OFFERED = tuple(
     f"engines.{name}"
     for name in (
         "Address", "DuckDBEngine", "Engine", "Grid", "SourceKind", "Totals", "file_bytes", "has_counts_of",
-        "identify_source", "parse_filter", "parse_type",
+        "identify_source", "load_duckdb", "parse_filter", "parse_type",
     )
 )  # fmt: skip
 SIMULATED = ("aggregates", "draws", "mechanisms")

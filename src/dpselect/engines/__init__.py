@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.value_counts import Grid
     from dpselect.engines.address import Address, SourceKind
-    from dpselect.engines.duckdb.engine import DuckDBEngine
+    from dpselect.engines.duckdb.engine import DuckDBEngine, load_duckdb
     from dpselect.engines.identity import file_bytes, identify_source
     from dpselect.engines.prepared.file import has_counts_of
     from dpselect.engines.row_filter import parse as parse_filter
@@ -32,6 +32,7 @@ _HOMES = {
     "file_bytes": "identity",
     "has_counts_of": "prepared.file",
     "identify_source": "identity",
+    "load_duckdb": "duckdb.engine",
     "parse_filter": "row_filter:parse",
     "parse_type": "sources.scans.declarations",
 }
@@ -46,6 +47,7 @@ __all__ = [
     "file_bytes",
     "has_counts_of",
     "identify_source",
+    "load_duckdb",
     "parse_filter",
     "parse_type",
 ]

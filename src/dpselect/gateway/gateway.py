@@ -80,10 +80,9 @@ class Gateway:
 
     def start(self) -> None:
         """Begin to run questions, first those left by a server that died."""
-        from dpselect.engines import DuckDBEngine  # noqa: F401 # a third of a second, in no question's window
-        from dpselect.engines.duckdb.library import load_package
+        from dpselect.engines import load_duckdb
 
-        load_package()
+        load_duckdb()  # a third of a second, in no question's window
         sys.setswitchinterval(_SWITCH)
         self.answers.find_lost()
         self.runner.recover()

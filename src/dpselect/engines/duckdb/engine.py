@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase, OwnersRows
+from dpselect.engines.duckdb.library import load_package
 from dpselect.engines.sql.questions_by_group import Engine
 
 if TYPE_CHECKING:
@@ -22,3 +23,8 @@ class DuckDBEngine(Engine):
     def owners_rows(self) -> OwnersRows:
         """Return the rows for the inspection of their owner. Nothing of it is private."""
         return self._database.owners_rows(self._rows)
+
+
+def load_duckdb() -> None:
+    """Load all of DuckDB that any source needs; this module has loaded the engine."""
+    load_package()
